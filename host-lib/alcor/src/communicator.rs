@@ -533,7 +533,7 @@ impl Communicator {
             software.forget(id.0);
         }
         if let Some(context) = self.shape.context {
-            rank.progress.messages.contexts().give_back(context);
+            rank.progress.messages.contexts.give_back(context);
         }
         if let Some(row) = row {
             rank.rows.mine &= !(1 << row);
@@ -640,7 +640,7 @@ impl Communicator {
             used: rank.rows.mine,
             claims: rank.rows.claims.is_some(),
             hash,
-            contexts: *rank.progress.messages.contexts(),
+            contexts: rank.progress.messages.contexts,
         };
         let offers: Vec<Offer> = self
             .exchange(rank, collective, &offer.to_words())?
@@ -673,7 +673,7 @@ impl Communicator {
         let id = offers.iter().map(|offer| offer.next).max().unwrap_or(1);
         rank.next_communicator = id + 1;
         // Communicators that are made in one call share no rank, so they share a context.
-        let mut taken = *rank.progress.messages.contexts();
+        let mut taken = rank.progress.messages.contexts;
         for offer in &offers {
             taken.join(&offer.contexts);
         }
@@ -716,7 +716,7 @@ impl Communicator {
             rank.rows.mine |= 1 << row;
         }
         if let Some(context) = context {
-            rank.progress.messages.contexts().take(context);
+            rank.progress.messages.contexts.take(context);
         }
         Ok(Some(Communicator {
             shape: Arc::new(Shape {

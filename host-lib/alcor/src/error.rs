@@ -439,15 +439,19 @@ pub enum Error {
         ring: u32,
     },
 
-    /// Host memory does not suffice for the messages that this rank has not received.
+    /// The unexpected messages of a rank exceed the limit of host memory.
     #[error(
-        "{rank}: no host memory for one more unexpected message, with {kept} messages kept; receive messages earlier"
+        "{rank}: {messages} messages without a receive and one more take {needed} bytes of host memory, the limit is {limit}; receive messages earlier, or raise `Options::unexpected_bytes`"
     )]
-    OutOfHostMemory {
+    UnexpectedMessages {
         /// The calling rank.
         rank: GlobalRank,
-        /// Number of messages that the library has kept.
-        kept: usize,
+        /// Number of messages in host memory.
+        messages: usize,
+        /// Host memory of these messages and the next one, in bytes.
+        needed: u64,
+        /// [`Options::unexpected_bytes`](crate::Options::unexpected_bytes).
+        limit: u64,
     },
 
     // ------------------------------------------------------------ windows and collectives

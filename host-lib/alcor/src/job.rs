@@ -29,6 +29,7 @@ use crate::{
 ///     .strict(true)
 ///     .checked(true)
 ///     .software_collectives(false)
+///     .unexpected_bytes(1 << 20)
 ///     .topology(Topology::torus(&[4])?);
 /// assert_eq!((options.ring_entries, options.topology.boards()), (64, 4));
 /// # Ok::<(), alcor::Error>(())
@@ -52,6 +53,9 @@ pub struct Options {
     /// other communicators). Differences of shorter messages are always reported. All ranks must
     /// set the same value.
     pub checked: bool,
+    /// Host memory for messages that this rank has not received and its library has taken over, in
+    /// bytes. Each message counts its payload and 64 bytes.
+    pub unexpected_bytes: u64,
     /// Topology of the run's boards. A [`Job`] takes the topology of its cluster. Processes that
     /// attach one rank each must pass the same topology.
     pub topology: Topology,
@@ -65,6 +69,7 @@ impl Default for Options {
             strict: false,
             software_collectives: false,
             checked: false,
+            unexpected_bytes: 1 << 30,
             topology: Topology::single(),
         }
     }
@@ -82,6 +87,13 @@ impl Options {
     #[must_use]
     pub fn ring_entries(mut self, entries: u32) -> Options {
         self.ring_entries = entries;
+        self
+    }
+
+    /// Sets [`Options::unexpected_bytes`].
+    #[must_use]
+    pub fn unexpected_bytes(mut self, bytes: u64) -> Options {
+        self.unexpected_bytes = bytes;
         self
     }
 

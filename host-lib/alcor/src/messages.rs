@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use crate::request::{Held, Outcome};
-use crate::{BoardInfo, Cycle, NodeAddr};
+use crate::{BoardInfo, Cycle, Options};
 
 pub(crate) use context::{Contexts, WORLD};
 pub use matching::MatchCounters;
@@ -57,8 +57,6 @@ fn longer(pause: u64) -> u64 {
 struct Queued {
     outcome: Outcome,
     held: Held,
-    /// The number of a deferred message, which answers a call.
-    answers: Option<u32>,
 }
 
 /// A queue of operations that wait.
@@ -96,18 +94,16 @@ pub(crate) struct Messages {
     /// Time of the next probe for waiting receives.
     look_at: Cycle,
     pause: u64,
-    overflow: Overflow,
+    pub(crate) overflow: Overflow,
+    /// Contexts of the rank's communicators.
+    pub(crate) contexts: Contexts,
     /// Cycles of a wait before it listens for the cause `crowded`.
     pub(crate) listen_after: u64,
 }
 
 impl Messages {
-    pub(crate) fn new(
-        info: &BoardInfo,
-        nprocs: u32,
-        ring: u32,
-        bounce: Option<NodeAddr>,
-    ) -> Messages {
+    pub(crate) fn new(info: &BoardInfo, nprocs: u32, options: &Options) -> Messages {
+        let ring = options.ring_entries;
         let depth = info.message_depth;
         let own = info.kernel_messages();
         let quota = (depth / nprocs.max(1)).max(1);
@@ -131,14 +127,15 @@ impl Messages {
             busy: false,
             look_at: Cycle(0),
             pause: *PAUSE.start(),
-            overflow: Overflow::new(bounce),
+            overflow: Overflow::new(info, options),
+            contexts: Contexts::default(),
             listen_after: LISTEN_AFTER,
         }
     }
 
-    /// Returns whether waits listen for the cause `crowded`.
+    /// Returns whether a wait listens for the cause `crowded`. Waits inside `busy` do not.
     pub(crate) fn listens(&self) -> bool {
-        self.overflow.listens()
+        !self.busy && self.overflow.listens()
     }
 
     /// Ends listening for the cause `crowded`, unless a wait is a part of another wait.
@@ -147,21 +144,6 @@ impl Messages {
         if !self.busy {
             self.overflow.stop_listening();
         }
-    }
-
-    /// Returns the begin of waits with a limit, of which none has succeeded.
-    pub(crate) fn waits_since(&mut self, now: Cycle) -> Cycle {
-        self.overflow.waits_since(now)
-    }
-
-    /// Handles the cause `crowded`.
-    pub(crate) fn crowded(&mut self) {
-        self.overflow.crowded();
-    }
-
-    /// Contexts of the rank's communicators.
-    pub(crate) fn contexts(&mut self) -> &mut Contexts {
-        &mut self.overflow.contexts
     }
 
     /// Number of unexpected messages per source that this rank has room for.

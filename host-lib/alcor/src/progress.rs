@@ -23,7 +23,7 @@ use crate::request::Outstanding;
 use crate::software::Software;
 use crate::watchdog::Awaited;
 use crate::{
-    AbortReason, BoardInfo, Cluster, Cycle, GlobalRank, NodeAddr, PageOffset, Port, Result,
+    AbortReason, BoardInfo, Cluster, Cycle, GlobalRank, NodeAddr, Options, PageOffset, Port, Result,
 };
 
 /// The event that advances a wait.
@@ -142,16 +142,15 @@ impl Progress {
         info: BoardInfo,
         place: Place,
         issuer: u64,
-        ring_entries: u32,
-        watchdog_cycles: u64,
-        bounce: Option<NodeAddr>,
+        options: &Options,
     ) -> Result<Progress> {
+        let ring_entries = options.ring_entries;
         write(&mut *port, rank::IRQ_ENABLE, 0)?;
         write(&mut *port, rank::CQ_SIZE, ring_entries.ilog2())?;
         write(&mut *port, rank::CQ_BASE, 0)?;
         write(&mut *port, rank::CQ_TAIL, 0)?;
         write(&mut *port, rank::CQ_WAKE, 1)?;
-        let messages = Messages::new(&info, place.nprocs, ring_entries, bounce);
+        let messages = Messages::new(&info, place.nprocs, options);
         if info.has_messages() {
             write(&mut *port, rank::MESSAGE_QUOTA, messages.quota())?;
         }
@@ -162,7 +161,7 @@ impl Progress {
             nprocs: place.nprocs,
             board: place.board,
             cluster: place.cluster,
-            watchdog_cycles,
+            watchdog_cycles: options.watchdog_cycles,
             credits: Credits::of(info.command_credits, 0),
             ring: Ring {
                 base: NodeAddr(0),

@@ -18,7 +18,7 @@ use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{
     AbortReason, Activity, Board, BoardInfo, Cluster, Communicator, Cycle, Datatype, Error,
-    GlobalRank, Lab, LocalRank, NodeAddr, Options, Port, Region, Result, identify,
+    GlobalRank, Lab, LocalRank, Options, Port, Region, Result, identify,
 };
 
 /// One rank of a run, with its commands, its node memory and its windows.
@@ -187,18 +187,8 @@ impl Rank {
         fits("rank", u64::from(pid.0), 0xFF)?;
         fits("number of ranks", u64::from(nprocs), 0xFF)?;
         let issuer = ISSUERS.fetch_add(1, Ordering::Relaxed);
-        let usable = info.usable_bytes();
-        let bounce = info.has_messages().then_some(NodeAddr(usable));
-        let memory = Allocator::new(ring_bytes(options.ring_entries), usable);
-        let progress = Progress::start(
-            port,
-            info,
-            place,
-            issuer,
-            options.ring_entries,
-            options.watchdog_cycles,
-            bounce,
-        )?;
+        let memory = Allocator::new(ring_bytes(options.ring_entries), info.usable_bytes());
+        let progress = Progress::start(port, info, place, issuer, options)?;
         let mut rank = Rank {
             progress,
             memory,

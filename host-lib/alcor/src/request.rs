@@ -555,10 +555,14 @@ impl Outstanding {
         Some(completed)
     }
 
-    /// Removes an operation that is no transfer and has not ended, and frees its id.
-    pub(crate) fn withdraw(&mut self, id: u32) -> Option<(Outcome, Held)> {
+    /// Removes a send that has not ended, and frees its id.
+    pub(crate) fn withdraw_send(&mut self, id: u32) -> Option<(Outcome, Held)> {
         let place = self.by_id.get_mut(id as usize)?;
-        place.message()?;
+        let message = place.message()?;
+        if message.kind != MessageKind::Send {
+            return None;
+        }
+        self.bytes -= u64::from(message.length);
         let Place {
             promise,
             other,
@@ -566,14 +570,8 @@ impl Outstanding {
         } = std::mem::take(place);
         self.free_message_ids.push(id as u16);
         self.under_way -= 1;
-        self.bytes -= other.as_ref().map_or(0, |descriptor| descriptor.bytes());
         let promise = promise?;
         Some((Outcome { other, promise }, held))
-    }
-
-    /// Returns the message with this id.
-    pub(crate) fn message_of(&self, id: u32) -> Option<&Message> {
-        self.by_id.get(id as usize)?.message()
     }
 
     /// Records the end of an operation that has no id.

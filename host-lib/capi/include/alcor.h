@@ -918,8 +918,8 @@ alcor_result_t alcor_comm_free(alcor_rank_t rank, alcor_comm_t *comm);
 
 /**
  * Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to`
- * of a communicator, and waits until a receive has taken them. So two ranks that send to each
- * other must use alcor_isend or alcor_irecv.
+ * of a communicator, and waits until a receive or the receiver's library has taken them. So two
+ * ranks that send to each other must use alcor_isend or alcor_irecv.
  *
  * tag: at most ALCOR_TAG_UB.
  *
@@ -955,7 +955,7 @@ alcor_result_t alcor_recv(alcor_rank_t rank,
 
 /**
  * Starts an alcor_send. The memory must not change until the request is complete, which is when a
- * receive has taken the message.
+ * receive or the receiver's library has taken the message.
  *
  * request: receives the request; NULL if the call fails.
  *

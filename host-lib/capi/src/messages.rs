@@ -56,8 +56,8 @@ fn tell(status: Out<'_, alcor_status_t>, found: MessageStatus) {
 }
 
 /// Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to`
-/// of a communicator, and waits until a receive has taken them. So two ranks that send to each
-/// other must use alcor_isend or alcor_irecv.
+/// of a communicator, and waits until a receive or the receiver's library has taken them. So two
+/// ranks that send to each other must use alcor_isend or alcor_irecv.
 ///
 /// tag: at most ALCOR_TAG_UB.
 ///
@@ -105,7 +105,7 @@ pub extern "C" fn alcor_recv(
 }
 
 /// Starts an alcor_send. The memory must not change until the request is complete, which is when a
-/// receive has taken the message.
+/// receive or the receiver's library has taken the message.
 ///
 /// request: receives the request; NULL if the call fails.
 ///

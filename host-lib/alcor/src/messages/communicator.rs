@@ -12,7 +12,7 @@ use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 /// These calls work as [those of a rank](Rank#messages). A communicator's members are named by
 /// their ranks in the communicator. A message is received only in its own communicator.
 ///
-/// Each communicator has one of 254 message contexts; the world has one too. Communicators that
+/// Each communicator, the world included, has one of 254 message contexts. Communicators that
 /// share a rank have different contexts. If no context is free, calls of messages fail with
 /// [`Error::BadCommunicator`], and all other calls succeed. [`Communicator::free`] frees a context.
 /// All messages of a communicator must be received before the communicator is freed.

@@ -11,50 +11,14 @@ use crate::watchdog::Awaited;
 use crate::{Cycle, Error, Result, Wake};
 
 impl Progress {
-    /// Starts a send or receive: posts the operation, or queues it.
+    /// Starts a send or receive: posts the operation, or queues it. Operations of the library come
+    /// before those of the program.
     pub(super) fn start_message(
         &mut self,
         descriptor: Descriptor,
         held: Held,
     ) -> Result<Request<'static>> {
-        let line = self.line_of(&descriptor);
-        let (outcome, request) = self.begin(descriptor);
-        let queued = Queued {
-            outcome,
-            held,
-            answers: None,
-        };
-        let queued = match line {
-            Line::Receives => self.receive_kept(queued)?,
-            Line::To(_) => Some(queued),
-        };
-        if let Some(queued) = queued {
-            self.messages.queue(line).push_back(queued);
-        }
-        self.post_messages()?;
-        Ok(request)
-    }
-
-    /// Starts a send or receive of the library, before all operations that wait.
-    pub(super) fn start_first(
-        &mut self,
-        descriptor: Descriptor,
-        held: Held,
-    ) -> Result<Request<'static>> {
-        let line = self.line_of(&descriptor);
-        let (outcome, request) = self.begin(descriptor);
-        self.messages.queue(line).push_front(Queued {
-            outcome,
-            held,
-            answers: None,
-        });
-        self.post_messages()?;
-        Ok(request)
-    }
-
-    /// Returns the queue of an operation, and counts a message.
-    fn line_of(&mut self, descriptor: &Descriptor) -> Line {
-        match descriptor.message() {
+        let line = match descriptor.message() {
             Some(&Message {
                 kind: MessageKind::Send,
                 peer: Some(target),
@@ -64,7 +28,21 @@ impl Progress {
                 Line::To(target.0 as usize)
             }
             _ => Line::Receives,
+        };
+        let is_own = descriptor.message().is_some_and(Message::is_of_library);
+        let (outcome, request) = self.begin(descriptor);
+        let queued = match line {
+            Line::Receives => self.receive_kept(Queued { outcome, held })?,
+            Line::To(_) => Some(Queued { outcome, held }),
+        };
+        let queue = self.messages.queue(line);
+        match queued {
+            Some(queued) if is_own => queue.push_front(queued),
+            Some(queued) => queue.push_back(queued),
+            None => {}
         }
+        self.post_messages()?;
+        Ok(request)
     }
 
     /// Posts waiting operations that may start. Returns whether any was posted.
@@ -178,17 +156,12 @@ impl Progress {
     }
 
     /// Posts a message. The caller has checked that an id is free.
-    pub(super) fn post_message(&mut self, queued: Queued) -> Result<()> {
-        let Queued {
-            outcome,
-            held,
-            answers,
-        } = queued;
+    fn post_message(&mut self, queued: Queued) -> Result<()> {
+        let Queued { outcome, held } = queued;
         let lost = Error::CompletionLost { rank: self.me };
         let Some(&message) = outcome.message() else {
             return Err(lost);
         };
-        let message = answers.map_or(message, |number| message.answer(number));
         if message.kind != MessageKind::Probe {
             self.operand(Opcode::XLaddr, message.local.0)?;
             self.operand(Opcode::XLength, message.length)?;
@@ -200,9 +173,7 @@ impl Progress {
         let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
         self.messages.began(&message);
         let opcode = match message.kind {
-            MessageKind::Send if answers.is_none() && message.length <= self.messages.fragment => {
-                Opcode::XSend
-            }
+            MessageKind::Send if message.length <= self.messages.fragment => Opcode::XSend,
             MessageKind::Send => Opcode::XAnnounce,
             MessageKind::Receive => Opcode::XReceive,
             MessageKind::Probe => Opcode::XProbe,
@@ -213,20 +184,25 @@ impl Progress {
 
     /// Probes for the first unexpected message that matches.
     pub(super) fn look(&mut self, probe: Message) -> Result<Option<MessageStatus>> {
+        let ended = self.carry_out(probe)?;
+        let is_there = ended.status() == Some(Status::Ok);
+        Ok(ended.message_status().filter(|_| is_there))
+    }
+
+    /// Posts a probe, or the receive of a message that a probe has found, and waits for its end.
+    pub(super) fn carry_out(&mut self, message: Message) -> Result<Request<'static>> {
         self.reserve_transfer()?;
         let (outcome, request) = self.begin(Descriptor::Message {
-            message: probe,
+            message,
             members: None,
         });
         self.post_message(Queued {
             outcome,
             held: NOTHING,
-            answers: None,
         })?;
         self.wait_for_one(&request, Request::is_known)?;
         self.outstanding.claim(&request)?;
-        let is_there = request.status() == Some(Status::Ok);
-        Ok(request.message_status().filter(|_| is_there))
+        Ok(request)
     }
 
     /// Probes for the first message that matches no posted or waiting receive.
@@ -280,9 +256,6 @@ impl Progress {
         // A wait for room may see the end of the receive. Its id may belong to another operation
         // then.
         self.reserve(1)?;
-        if self.messages.overflow.has_claim(number) {
-            return Ok(());
-        }
         if let Some(id) = self.outstanding.message_id(number) {
             return self.post(Opcode::XCancel, u32::from(id));
         }
@@ -311,7 +284,7 @@ impl Progress {
         self.wait_for(ends(MessageKind::Send), |progress| {
             progress.completions(progress.messages.unsent())
         })?;
-        self.end_claims()?;
+        self.end_relays()?;
         for queued in std::mem::take(&mut self.messages.receives) {
             self.settle(queued.outcome, Status::Cancelled);
         }

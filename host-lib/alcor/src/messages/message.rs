@@ -4,7 +4,7 @@ use std::fmt;
 
 use alcor_abi::packets::{x_message, x_tag};
 
-use super::context::DEFERRED;
+use super::context::{CALLS, DEFERRED};
 use crate::{Datatype, GlobalRank, NodeAddr};
 
 /// The largest tag.
@@ -99,13 +99,36 @@ impl Message {
             | x_tag::ANY_SOURCE.put(u32::from(self.peer.is_none()))
     }
 
-    /// Returns the message as it is announced again.
-    pub(super) fn answer(self, number: u32) -> Message {
+    /// Returns a message or receive without a buffer.
+    pub(super) fn empty(
+        kind: MessageKind,
+        peer: Option<GlobalRank>,
+        tag: Option<u32>,
+        context: u8,
+    ) -> Message {
+        Message {
+            kind,
+            peer,
+            tag,
+            context,
+            local: NodeAddr(0),
+            length: 0,
+            takes_over: false,
+        }
+    }
+
+    /// Returns the operation that carries the payload of the deferred message of this number.
+    pub(super) fn of_deferred(self, number: u32) -> Message {
         Message {
             tag: Some(number),
             context: DEFERRED,
             ..self
         }
+    }
+
+    /// Returns whether this operation is the library's own, in a context of no communicator.
+    pub(super) fn is_of_library(&self) -> bool {
+        self.context >= CALLS
     }
 
     pub(super) fn commit(&self, id: u16) -> u32 {

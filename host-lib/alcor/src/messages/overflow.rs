@@ -1,20 +1,21 @@
 //! Overflow: the library takes unexpected messages over from the hardware.
 //!
-//! A source may have [`Messages::quota`](super::Messages::quota) unexpected messages at this rank.
-//! Its next message waits at the source. If the rank then waits for this next message, nothing
-//! moves. So a rank that has waited for some time listens for the cause `crowded`: as many
-//! unexpected messages as one source may have. After [`ANY`] times this time, one message is
-//! enough: messages of the source to other ranks may hold the source's command ids. Then the library
-//! receives the unexpected messages of all contexts, in their order, and keeps them in host memory. A later receive or probe looks at
-//! these messages first, because they are older than the messages in the hardware's queue. A
-//! message is taken over only if no receive waits for it.
+//! The hardware of a rank holds a number of unexpected messages of each source, the
+//! [`quota`](super::Messages::quota). The next message of the source waits at the source. A rank
+//! that waits for this message would wait for ever. So a rank that has waited for some time enables
+//! the cause `crowded`, and its library receives unexpected messages into host memory. The number of
+//! messages that raises the cause is the quota at first. Later it is one, because a source may lack
+//! command ids before it reaches the quota: its messages to other ranks hold them.
 //!
-//! The payload of an announced message stays at its sender, so node memory never limits the number
-//! of unexpected messages. The take-over ends the announcement with [`Status::Deferred`]. Sender and
-//! receiver count the deferred messages between them, so both know a message by its number. When a
-//! receive takes the message, the receiver calls for it: a message without payload in the context
-//! [`CALLS`], whose tag is the number. The sender then announces the message again, in the context
-//! [`DEFERRED`] with the number as its tag.
+//! A message is taken over only if no receive waits for it. Each message in host memory is older
+//! than the messages of its source in the hardware. So receives and probes search host memory first.
+//!
+//! The payload of an announced message stays at its sender. The take-over ends the announcement with
+//! [`Status::Deferred`]. Sender and receiver each count the deferred messages between them, so both
+//! identify a message by its number. When a receive takes the message, the receiver sends a call: a
+//! message without payload in the context [`CALLS`], with the number as its tag. The sender then
+//! announces the message again, in the context [`DEFERRED`](super::context::DEFERRED) with the
+//! number as its tag.
 //!
 //! [`Status::Deferred`]: alcor_abi::Status::Deferred
 
@@ -24,17 +25,21 @@ use alcor_abi::Status;
 use alcor_abi::packets::x_tag;
 use alcor_abi::rank::{self, message_queues};
 
-use super::context::{CALLS, Contexts, DEFERRED};
-use super::{Line, Message, MessageKind, MessageStatus, Queued};
+use super::context::CALLS;
+use super::{Message, MessageKind, MessageStatus, Queued};
 use crate::ending::Completion;
-use crate::progress::{Progress, Wanted};
+use crate::progress::Progress;
 use crate::request::{Descriptor, Held, NOTHING, Outcome, Request};
-use crate::{Cycle, Error, GlobalRank, NodeAddr, Result};
+use crate::watchdog::Awaited;
+use crate::{BoardInfo, Cycle, Error, GlobalRank, NodeAddr, Options, Result};
 
-/// A wait of this multiple of the first time takes over any unexpected message.
+/// The second time of a wait, as a multiple of the first: from then on one unexpected message
+/// raises the cause `crowded`.
 const ANY: u64 = 4;
+/// Host memory of a message besides its payload, in bytes.
+const OVERHEAD: u64 = 64;
 
-/// A message that the library has taken over.
+/// A message in host memory.
 #[derive(Debug)]
 struct Kept {
     context: u8,
@@ -45,82 +50,101 @@ struct Kept {
 #[derive(Debug)]
 enum Payload {
     Here(Vec<u8>),
-    /// The payload is at the sender, which knows the message by this number.
+    /// The sender has the payload. The number identifies the message.
     AtSender(u32),
 }
 
-/// A receive whose message has been called for.
+impl Kept {
+    fn bytes(&self) -> u64 {
+        match &self.payload {
+            Payload::Here(bytes) => OVERHEAD + bytes.len() as u64,
+            Payload::AtSender(_) => OVERHEAD,
+        }
+    }
+}
+
+/// A send or receive of a deferred message, and the operation that carries the payload.
 #[derive(Debug)]
-struct Claim {
+struct Relay {
     outcome: Outcome,
-    found: MessageStatus,
-    /// The receive of the message in the context [`DEFERRED`].
+    /// The message of a receive.
+    found: Option<MessageStatus>,
     request: Request<'static>,
 }
 
-/// This rank's announced messages to one destination that the destination has deferred.
+/// Messages of this rank that one destination has deferred.
 #[derive(Debug, Default)]
-struct AwayAt {
-    /// Number of messages that the destination has deferred so far.
-    count: u32,
-    messages: BTreeMap<u32, Queued>,
+struct Away {
+    /// Number of the next message.
+    next: u32,
+    messages: BTreeMap<u32, (Outcome, Held)>,
 }
 
-/// The messages of a rank beyond the hardware's queue.
-#[derive(Debug, Default)]
-pub(super) struct Overflow {
-    /// Contexts of the rank's communicators.
-    pub(super) contexts: Contexts,
+/// The messages of a rank beyond the hardware's queues.
+#[derive(Debug)]
+pub(crate) struct Overflow {
     /// Node memory for the payload of one message; `None` if messages are not taken over.
     bounce: Option<NodeAddr>,
+    /// Maximum of host memory for `kept`, in bytes.
+    limit: u64,
+    /// Host memory of `kept`, in bytes.
+    bytes: u64,
     /// Messages taken over, oldest first.
     kept: VecDeque<Kept>,
-    /// By source: number of messages that were deferred here.
-    deferred_here: BTreeMap<GlobalRank, u32>,
-    claims: Vec<Claim>,
-    away: BTreeMap<GlobalRank, AwayAt>,
+    /// By source: number of the next message that this rank defers.
+    next: BTreeMap<GlobalRank, u32>,
+    /// Deferred messages of this rank, by destination.
+    away: BTreeMap<GlobalRank, Away>,
     /// Number of messages in `away`.
     deferred: u32,
+    relays: Vec<Relay>,
     /// The receive of the next call.
-    calls: Option<Request<'static>>,
+    call: Option<Request<'static>>,
     /// Begin of waits with a limit, of which none has succeeded.
     waits_since: Option<Cycle>,
-    /// Number of unexpected messages that the wait under way listens for.
+    /// Number of unexpected messages that raises the cause `crowded` in the wait under way.
     level: Option<u32>,
     /// The last value of MESSAGE_WAKE.
     wake: Option<u32>,
-    /// Whether unexpected messages are to be taken over.
+    /// Whether the cause `crowded` was raised.
     is_crowded: bool,
     /// Number of messages in the hardware's queue that can't be taken over: long messages on a
     /// board with kernels, and messages in contexts of no communicator.
     left: u32,
 }
 
-/// Numbers of deferred messages are tags.
-fn next(number: u32) -> u32 {
+/// Returns the number after this one. Numbers are tags.
+fn after(number: u32) -> u32 {
     number.wrapping_add(1) & x_tag::TAG.max()
 }
 
 impl Overflow {
-    pub(super) fn new(bounce: Option<NodeAddr>) -> Overflow {
+    pub(super) fn new(info: &BoardInfo, options: &Options) -> Overflow {
         Overflow {
-            bounce,
-            ..Overflow::default()
+            bounce: info.has_messages().then_some(NodeAddr(info.usable_bytes())),
+            limit: options.unexpected_bytes,
+            bytes: 0,
+            kept: VecDeque::new(),
+            next: BTreeMap::new(),
+            away: BTreeMap::new(),
+            deferred: 0,
+            relays: Vec::new(),
+            call: None,
+            waits_since: None,
+            level: None,
+            wake: None,
+            is_crowded: false,
+            left: 0,
         }
     }
 
-    /// Returns whether a wait must look at completions on behalf of these messages.
+    /// Returns whether a completion may advance these messages.
     pub(super) fn is_active(&self) -> bool {
-        self.is_crowded || self.deferred > 0 || self.calls.is_some() || !self.claims.is_empty()
+        self.is_crowded || self.deferred > 0 || !self.relays.is_empty()
     }
 
-    /// Returns whether waits listen for the cause `crowded`.
     pub(super) fn listens(&self) -> bool {
         self.level.is_some()
-    }
-
-    pub(super) fn waits_since(&mut self, now: Cycle) -> Cycle {
-        *self.waits_since.get_or_insert(now)
     }
 
     pub(super) fn stop_listening(&mut self) {
@@ -129,8 +153,13 @@ impl Overflow {
         self.waits_since = None;
     }
 
+    /// Returns the begin of waits with a limit, of which none has succeeded.
+    pub(crate) fn waits_since(&mut self, now: Cycle) -> Cycle {
+        *self.waits_since.get_or_insert(now)
+    }
+
     /// Handles the cause `crowded`.
-    pub(super) fn crowded(&mut self) {
+    pub(crate) fn crowded(&mut self) {
         self.is_crowded |= self.listens();
     }
 
@@ -145,23 +174,9 @@ impl Overflow {
         self.deferred
     }
 
-    /// Number of receives whose messages have been called for.
-    pub(super) fn claims(&self) -> u32 {
-        self.claims.len() as u32
-    }
-
     pub(super) fn first_deferred(&self) -> Option<Message> {
-        let first = self
-            .away
-            .values()
-            .find_map(|to| to.messages.values().next());
-        first.and_then(|queued| queued.outcome.message().copied())
-    }
-
-    /// Returns whether a message has been called for on behalf of the receive of this number.
-    pub(super) fn has_claim(&self, number: u64) -> bool {
-        let mut claims = self.claims.iter();
-        claims.any(|claim| claim.outcome.number() == number)
+        let mut away = self.away.values().flat_map(|away| away.messages.values());
+        away.next()?.0.message().copied()
     }
 
     fn place_for(&self, wanted: &Message) -> Option<usize> {
@@ -169,28 +184,21 @@ impl Overflow {
         kept.position(|kept| wanted.is_for(kept.context, &kept.found))
     }
 
-    /// Returns the oldest kept message that a receive or probe matches.
+    /// Returns the oldest message in host memory that a probe matches.
     pub(super) fn first_for(&self, wanted: &Message) -> Option<MessageStatus> {
         let place = self.place_for(wanted)?;
         Some(self.kept.get(place)?.found)
     }
 
-    /// Keeps a message of this rank that its destination has deferred.
-    fn defer(&mut self, to: GlobalRank, outcome: Outcome, held: Held) {
-        let away = self.away.entry(to).or_default();
-        let number = away.count;
-        away.count = next(number);
-        let answers = Some(number);
-        let queued = Queued {
-            outcome,
-            held,
-            answers,
-        };
-        away.messages.insert(number, queued);
-        self.deferred += 1;
+    /// Removes the oldest message in host memory that a receive matches.
+    fn take_for(&mut self, wanted: &Message) -> Option<Kept> {
+        let place = self.place_for(wanted)?;
+        let kept = self.kept.remove(place)?;
+        self.bytes -= kept.bytes();
+        Some(kept)
     }
 
-    fn called(&mut self, to: GlobalRank, number: u32) -> Option<Queued> {
+    fn called(&mut self, to: GlobalRank, number: u32) -> Option<(Outcome, Held)> {
         let found = self.away.get_mut(&to)?.messages.remove(&number)?;
         self.deferred -= 1;
         Some(found)
@@ -198,41 +206,42 @@ impl Overflow {
 }
 
 impl Progress {
-    /// Returns the number of unexpected messages that a wait of this length listens for.
-    fn crowd_after(&self, waited: u64) -> Option<u32> {
+    /// Returns the cycles of a wait after which a full quota, and after which one message raises the
+    /// cause `crowded`.
+    fn listening(&self) -> Option<[u64; 2]> {
         let first = self.messages.listen_after;
-        if self.messages.overflow.bounce.is_none() || waited < first {
-            None
-        } else if waited < first.saturating_mul(ANY) {
-            Some(self.messages.credit)
-        } else {
+        let times = [first, first.saturating_mul(ANY)];
+        self.messages.overflow.bounce.map(|_| times)
+    }
+
+    /// Returns the cycles of a wait after which one message raises the cause `crowded`.
+    pub(crate) fn last_listening(&self) -> Option<u64> {
+        self.listening().map(|[_, last]| last)
+    }
+
+    /// Returns the number of messages that raises the cause `crowded` after a wait of this length.
+    fn level_after(&self, waited: u64) -> Option<u32> {
+        let [first, last] = self.listening()?;
+        if waited >= last {
             Some(1)
+        } else {
+            (waited >= first).then_some(self.messages.credit)
         }
     }
 
-    /// Time from which on a wait that began at `began` listens for fewer messages.
+    /// Returns the time of the next change of the level in a wait that began at `began`.
     pub(crate) fn next_listening(&self, began: Cycle) -> Cycle {
-        let first = self.messages.listen_after;
-        let waited = match self.messages.overflow.level {
-            _ if self.messages.overflow.bounce.is_none() => return Cycle(u64::MAX),
-            None => first,
-            Some(1) => return Cycle(u64::MAX),
-            Some(_) => first.saturating_mul(ANY),
+        let next = match (self.listening(), self.messages.overflow.level) {
+            (None, _) | (_, Some(1)) => u64::MAX,
+            (Some([first, _]), None) => first,
+            (Some([_, last]), Some(_)) => last,
         };
-        Cycle(began.0.saturating_add(waited))
+        Cycle(began.0.saturating_add(next))
     }
 
-    /// Returns the cycles after which a wait takes over any unexpected message.
-    pub(crate) fn last_listening(&self) -> u64 {
-        match self.messages.overflow.bounce {
-            Some(_) => self.messages.listen_after.saturating_mul(ANY),
-            None => 0,
-        }
-    }
-
-    /// Listens for the cause `crowded` once a wait that began at `began` has lasted for some time.
+    /// Sets the level of a wait that began at `began`.
     pub(crate) fn listen(&mut self, began: Cycle, now: Cycle) -> Result<()> {
-        let level = self.crowd_after(now.0.saturating_sub(began.0));
+        let level = self.level_after(now.0.saturating_sub(began.0));
         if level.is_none() || self.messages.overflow.level == level {
             return Ok(());
         }
@@ -261,41 +270,40 @@ impl Progress {
     }
 
     fn unexpected(&mut self) -> Result<u32> {
-        Ok(message_queues::UNEXPECTED.get(self.read(rank::MESSAGE_QUEUES)?))
+        let queues = self.read(rank::MESSAGE_QUEUES)?;
+        Ok(message_queues::UNEXPECTED.get(queues))
     }
 
-    /// Looks at the hardware's queue, for a program that has polled for this time.
+    /// Reads the length of the hardware's queue, for a program that has polled for this time.
     pub(crate) fn look_for_crowd(&mut self, polled: u64) -> Result<()> {
-        if let Some(level) = self.crowd_after(polled) {
+        if let Some(level) = self.level_after(polled) {
             self.messages.overflow.is_crowded |= self.unexpected()? >= level;
         }
         Ok(())
     }
 
-    /// Moves a deferred message from the outstanding operations to those that wait for a call.
-    pub(crate) fn defer_message(&mut self, id: u32) -> Option<u64> {
-        let (outcome, held) = self.outstanding.withdraw(id)?;
-        let number = outcome.number();
+    /// Handles the completion of a send that the destination has deferred. Returns whether the id
+    /// belongs to a send.
+    pub(crate) fn defer_message(&mut self, id: u32) -> bool {
+        let Some((outcome, held)) = self.outstanding.withdraw_send(id) else {
+            return false;
+        };
         if let Some(&message) = outcome.message()
             && let Some(to) = message.peer
         {
             self.messages.ended(&message);
-            self.messages.overflow.defer(to, outcome, held);
+            let overflow = &mut self.messages.overflow;
+            let away = overflow.away.entry(to).or_default();
+            away.messages.insert(away.next, (outcome, held));
+            away.next = after(away.next);
+            overflow.deferred += 1;
         }
-        Some(number)
+        true
     }
 
-    /// Advances the messages beyond the hardware's queue. Returns whether anything moved.
+    /// Advances the messages beyond the hardware's queues. Returns whether anything moved.
     pub(super) fn advance_overflow(&mut self) -> Result<bool> {
-        let mut moved = false;
-        while let Some(place) = self.claim_that_ended() {
-            let claim = self.messages.overflow.claims.swap_remove(place);
-            // The outcome of the receive reports the status.
-            let _ = self.outstanding.claim(&claim.request);
-            let status = claim.request.status().unwrap_or(Status::Cancelled);
-            self.settle(claim.outcome, Completion::of(status, &claim.found));
-            moved = true;
-        }
+        let mut moved = self.end_relay()?;
         moved |= self.answer_calls()?;
         if std::mem::take(&mut self.messages.overflow.is_crowded) {
             moved |= self.take_over()?;
@@ -303,56 +311,72 @@ impl Progress {
         Ok(moved)
     }
 
-    fn claim_that_ended(&self) -> Option<usize> {
-        let mut claims = self.messages.overflow.claims.iter();
-        claims.position(|claim| claim.request.is_known())
-    }
-
-    /// Sends the deferred messages that receivers have called for, and posts the receive of the
-    /// next call.
-    fn answer_calls(&mut self) -> Result<bool> {
-        let mut moved = false;
-        let is_known = |calls: &mut Request<'_>| calls.is_known();
-        while let Some(call) = self.messages.overflow.calls.take_if(is_known) {
-            self.outstanding.claim(&call)?;
-            let found = call.message_status().filter(|found| !found.cancelled);
-            if let Some(found) = found
-                && let Some(queued) = self.messages.overflow.called(found.pid, found.tag)
-            {
-                self.messages.waiting += 1;
-                let line = Line::To(found.pid.0 as usize);
-                self.messages.queue(line).push_front(queued);
-                moved = true;
+    /// Ends the sends and receives of deferred messages whose payload has arrived.
+    fn end_relay(&mut self) -> Result<bool> {
+        let relays = &mut self.messages.overflow.relays;
+        let ended: Vec<Relay> = relays
+            .extract_if(.., |relay| relay.request.is_known())
+            .collect();
+        let moved = !ended.is_empty();
+        for relay in ended {
+            // The outcome reports an error.
+            let _ = self.outstanding.claim(&relay.request);
+            let status = relay.request.status().unwrap_or(Status::Cancelled);
+            match relay.found {
+                Some(found) => self.settle(relay.outcome, Completion::of(status, &found)),
+                None => self.settle(relay.outcome, status),
             }
-            self.receive_calls()?;
-        }
-        if self.messages.overflow.calls.is_none() {
-            self.receive_calls()?;
         }
         Ok(moved)
     }
 
-    fn receive_calls(&mut self) -> Result<()> {
-        if self.messages.overflow.deferred == 0 {
-            return Ok(());
-        }
-        let call = Message {
-            kind: MessageKind::Receive,
-            peer: None,
-            tag: None,
-            context: CALLS,
-            local: NodeAddr(0),
-            length: 0,
-            takes_over: false,
+    /// Starts the operation that carries the payload of a deferred message.
+    fn relay(
+        &mut self,
+        outcome: Outcome,
+        held: Held,
+        found: Option<MessageStatus>,
+        message: Message,
+    ) -> Result<()> {
+        let request = self.start_own(message, held)?;
+        let relay = Relay {
+            outcome,
+            found,
+            request,
         };
-        let request = self.start_internal(call)?;
-        self.messages.overflow.calls = Some(request);
+        self.messages.overflow.relays.push(relay);
         Ok(())
     }
 
-    fn start_internal(&mut self, message: Message) -> Result<Request<'static>> {
+    fn start_own(&mut self, message: Message, held: Held) -> Result<Request<'static>> {
         let members = None;
-        self.start_first(Descriptor::Message { message, members }, NOTHING)
+        self.start_message(Descriptor::Message { message, members }, held)
+    }
+
+    /// Sends the called messages, and posts the receive of the next call.
+    fn answer_calls(&mut self) -> Result<bool> {
+        let mut moved = false;
+        let is_known = |call: &mut Request<'_>| call.is_known();
+        loop {
+            if let Some(call) = self.messages.overflow.call.take_if(is_known) {
+                moved = true;
+                self.outstanding.claim(&call)?;
+                let found = call.message_status().filter(|found| !found.cancelled);
+                if let Some(MessageStatus { pid, tag, .. }) = found
+                    && let Some((outcome, held)) = self.messages.overflow.called(pid, tag)
+                    && let Some(&message) = outcome.message()
+                {
+                    self.relay(outcome, held, None, message.of_deferred(tag))?;
+                }
+            }
+            let overflow = &self.messages.overflow;
+            if overflow.call.is_some() || overflow.deferred == 0 {
+                return Ok(moved);
+            }
+            let call = Message::empty(MessageKind::Receive, None, None, CALLS);
+            let request = self.start_own(call, NOTHING)?;
+            self.messages.overflow.call = Some(request);
+        }
     }
 
     /// Takes over the unexpected messages of all contexts. Returns whether there were any.
@@ -360,157 +384,120 @@ impl Progress {
         let Some(bounce) = self.messages.overflow.bounce else {
             return Ok(false);
         };
-        // Messages that arrive while the library probes are new.
-        let before = self.unexpected()?;
-        let mut moved = false;
-        for context in self.messages.overflow.contexts.iter() {
-            let probe = Message {
-                kind: MessageKind::Probe,
-                peer: None,
-                tag: None,
-                context,
-                local: NodeAddr(0),
-                length: 0,
-                takes_over: false,
-            };
-            while let Some(found) = self.look(probe)? {
-                if !self.take_found(context, &found)? && !self.keep(context, found, bounce)? {
-                    break;
-                }
-                moved = true;
+        // Messages that arrive meanwhile raise the cause again. So a source that never stops does
+        // not keep the rank here.
+        let present = self.unexpected()?;
+        let mut taken = 0;
+        for context in self.messages.contexts.iter() {
+            let probe = Message::empty(MessageKind::Probe, None, None, context);
+            while taken < present
+                && let Some(found) = self.look(probe)?
+                && (self.take_found(context, &found)? || self.keep(context, found, bounce)?)
+            {
+                taken += 1;
             }
         }
-        if !moved {
-            // The messages that are left must not wake the rank again.
-            self.leave(before)?;
+        if taken == 0 {
+            // The messages that are left must not raise the cause again.
+            self.leave(present)?;
         }
-        Ok(moved)
+        Ok(taken > 0)
     }
 
     /// Receives a found message into host memory. Returns whether this is possible.
     fn keep(&mut self, context: u8, found: MessageStatus, bounce: NodeAddr) -> Result<bool> {
         let is_long = found.length > self.messages.fragment;
-        // A kernel cannot defer its messages.
+        // A kernel cannot keep its messages until a call.
         if is_long && self.info().kernel_messages() > 0 {
             return Ok(false);
         }
-        let message = Message {
-            kind: MessageKind::Receive,
-            peer: Some(found.pid),
-            tag: Some(found.tag),
-            context,
+        let overflow = &self.messages.overflow;
+        let payload = if is_long { 0 } else { found.length };
+        let needed = overflow.bytes + OVERHEAD + u64::from(payload);
+        if needed > overflow.limit {
+            return Err(Error::UnexpectedMessages {
+                rank: self.me,
+                messages: overflow.kept.len(),
+                needed,
+                limit: overflow.limit,
+            });
+        }
+        let receive = Message {
             local: bounce,
             length: self.messages.fragment,
             takes_over: true,
+            ..Message::empty(
+                MessageKind::Receive,
+                Some(found.pid),
+                Some(found.tag),
+                context,
+            )
         };
-        self.reserve_transfer()?;
-        let descriptor = Descriptor::Message {
-            message,
-            members: None,
-        };
-        let (outcome, request) = self.begin(descriptor);
-        self.post_message(Queued {
-            outcome,
-            held: NOTHING,
-            answers: None,
-        })?;
-        self.wait_for_one(&request, Request::is_known)?;
-        self.outstanding.claim(&request)?;
-        let payload = if request.status() == Some(Status::Deferred) {
-            let number = self
-                .messages
-                .overflow
-                .deferred_here
-                .entry(found.pid)
-                .or_default();
-            Payload::AtSender(std::mem::replace(number, next(*number)))
+        let ended = self.carry_out(receive)?;
+        let payload = if ended.status() == Some(Status::Deferred) {
+            let next = self.messages.overflow.next.entry(found.pid).or_default();
+            Payload::AtSender(std::mem::replace(next, after(*next)))
         } else {
-            let mut bytes = Vec::new();
-            let length = found.length as usize;
-            bytes
-                .try_reserve_exact(length)
-                .map_err(|_| Error::OutOfHostMemory {
-                    rank: self.me,
-                    kept: self.messages.overflow.kept.len(),
-                })?;
-            bytes.resize(length, 0);
+            let mut bytes = vec![0; found.length as usize];
             self.port.read_memory(bounce, &mut bytes)?;
             Payload::Here(bytes)
         };
-        self.messages.overflow.kept.push_back(Kept {
+        let kept = Kept {
             context,
             found,
             payload,
-        });
+        };
+        self.messages.overflow.bytes += kept.bytes();
+        self.messages.overflow.kept.push_back(kept);
         Ok(true)
     }
 
-    /// Ends a receive with the oldest kept message that matches, or calls for the message. Returns
-    /// the receive if no kept message matches.
+    /// Ends a receive with the oldest message in host memory that matches, or calls for its payload.
+    /// Returns the receive if no message matches.
     pub(super) fn receive_kept(&mut self, queued: Queued) -> Result<Option<Queued>> {
-        let receive = queued.outcome.message().copied();
-        let overflow = &mut self.messages.overflow;
-        let place = receive.and_then(|receive| Some((receive, overflow.place_for(&receive)?)));
-        let Some((receive, place)) = place else {
+        let Some(&receive) = queued.outcome.message() else {
             return Ok(Some(queued));
         };
-        let Some(Kept { found, payload, .. }) = overflow.kept.remove(place) else {
+        let Some(kept) = self.messages.overflow.take_for(&receive) else {
             return Ok(Some(queued));
         };
-        match payload {
+        let (Queued { outcome, held }, found) = (queued, kept.found);
+        match kept.payload {
             Payload::Here(bytes) => {
                 let whole = bytes.len().min(receive.length as usize);
                 self.port.write_memory(receive.local, &bytes[..whole])?;
-                let status = if bytes.len() > whole {
+                let status = if whole < bytes.len() {
                     Status::Truncated
                 } else {
                     Status::Ok
                 };
-                self.settle(queued.outcome, Completion::of(status, &found));
+                self.settle(outcome, Completion::of(status, &found));
             }
             Payload::AtSender(number) => {
-                let members = None;
-                let message = Message {
+                let from = Message {
                     peer: Some(found.pid),
-                    tag: Some(number),
-                    context: DEFERRED,
-                    ..receive
+                    ..receive.of_deferred(number)
                 };
-                let request =
-                    self.start_first(Descriptor::Message { message, members }, queued.held)?;
-                self.messages.overflow.claims.push(Claim {
-                    outcome: queued.outcome,
-                    found,
-                    request,
-                });
-                // The call completes at this rank without a trace.
-                let _ = self.start_internal(Message {
-                    kind: MessageKind::Send,
-                    context: CALLS,
-                    local: NodeAddr(0),
-                    length: 0,
-                    ..message
-                })?;
+                self.relay(outcome, held, Some(found), from)?;
+                // No result of the call is of interest here.
+                let call = Message::empty(MessageKind::Send, from.peer, from.tag, CALLS);
+                let _ = self.start_own(call, NOTHING)?;
             }
         }
         Ok(None)
     }
 
-    /// Waits until the messages that have been called for are here.
-    pub(super) fn end_claims(&mut self) -> Result<()> {
+    /// Waits until no payload of a deferred message is under way.
+    pub(super) fn end_relays(&mut self) -> Result<()> {
         self.wait_for(
             |progress| {
-                let first = progress.messages.overflow.claims.first();
-                let message = first.and_then(|claim| claim.outcome.message().copied());
-                match message {
-                    Some(message) => progress.awaited_message(message),
-                    None => crate::watchdog::Awaited::Completions { missing: 0 },
+                let first = progress.messages.overflow.relays.first();
+                match first.and_then(|relay| relay.outcome.message()) {
+                    Some(&message) => progress.awaited_message(message),
+                    None => Awaited::Completions { missing: 0 },
                 }
             },
-            |progress| match progress.messages.overflow.claims() {
-                0 => Wanted::Nothing,
-                missing => progress.completions(missing),
-            },
+            |progress| progress.completions(progress.messages.overflow.relays.len() as u32),
         )
     }
 }

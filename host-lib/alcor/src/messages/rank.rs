@@ -26,8 +26,11 @@ use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 /// arrives behind any number of messages that the rank has not received. Short messages are then in
 /// the host memory of the receiver, and long messages in the node memory of the sender.
 ///
-/// On boards with [kernels](Rank::kernel) this rule does not hold for long messages, because a
-/// kernel cannot keep its messages. There a rank must receive long messages before it waits for a
+/// [`Options::unexpected_bytes`](crate::Options::unexpected_bytes) limits this host memory. Beyond
+/// the limit, calls fail with [`Error::UnexpectedMessages`].
+///
+/// On boards with [kernels](Rank::kernel) the library does not take over long messages, because a
+/// kernel does not keep the payload. There a rank must receive long messages before it waits for a
 /// message behind them.
 ///
 /// These calls fail with [`Error::MissingCapability`] on boards without message engines, with

@@ -8,7 +8,7 @@ use super::{ENTRIES_AT_ONCE, Progress};
 use crate::credits::after;
 use crate::ending::Completion;
 use crate::request::CompletedOperation;
-use crate::{Error, GlobalRank, MessageKind, NodeAddr, Result};
+use crate::{Error, GlobalRank, NodeAddr, Result};
 
 impl Progress {
     /// Handles all pending events.
@@ -35,7 +35,7 @@ impl Progress {
             self.credits.retired_is(retired);
         }
         if is(causes::CROWDED) {
-            self.messages.crowded();
+            self.messages.overflow.crowded();
         }
         if is(causes::KERNEL) {
             self.kernel_is_done = true;
@@ -90,10 +90,7 @@ impl Progress {
         self.ring.taken = entry.wrapping_add(1);
         let status = Status::from_bits(cq_entry::STATUS.get(word));
         let id = cq_entry::ID.get(word);
-        let message = self.outstanding.message_of(id);
-        let is_send = message.is_some_and(|message| message.kind == MessageKind::Send);
-        if status == Some(Status::Deferred) && is_send {
-            self.defer_message(id);
+        if status == Some(Status::Deferred) && self.defer_message(id) {
             self.credits.retired_is(retired);
             return Ok(());
         }

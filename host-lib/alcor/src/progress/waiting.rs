@@ -58,7 +58,7 @@ impl Progress {
             let has_looks = next_look < Cycle(u64::MAX);
             // A declared wait ends only by an interrupt, so the last time to listen comes first. A
             // rank that polls declares its wait at one of its polls.
-            let declare_after = DECLARE_AFTER.max(self.last_listening());
+            let declare_after = DECLARE_AFTER.max(self.last_listening().unwrap_or(0));
             let declare_at = Cycle(began.0.saturating_add(declare_after));
             let look = if self.has_declared || has_looks {
                 next_look
@@ -123,7 +123,7 @@ impl Progress {
                 return Ok(matches!(wanted(self), Wanted::Nothing));
             }
             // Short waits one after the other count as one.
-            let began = self.messages.waits_since(now);
+            let began = self.messages.overflow.waits_since(now);
             self.listen(began, now)?;
             self.arm(&want)?;
             let look = self.next_look()?.min(self.next_listening(began));

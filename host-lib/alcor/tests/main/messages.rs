@@ -299,6 +299,150 @@ fn largest_piece(rank: &mut Rank) -> u32 {
     }
 }
 
+/// Programs that poll, and probes that wait, make room for the message that they look for.
+#[test]
+fn polls_and_probes_take_messages_over() {
+    type Look = fn(&mut Rank) -> Result<()>;
+    let looks: [Look; 3] = [
+        |rank| {
+            let last = rank.alloc::<u8>(0)?;
+            let mut receive = rank.irecv(ZERO, 2, last)?;
+            while !rank.test(&mut receive)? {}
+            Ok(())
+        },
+        |rank| {
+            while rank.iprobe(ZERO, 2)?.is_none() {}
+            rank.recv(ZERO, 2, &mut [0u8; 0]).map(drop)
+        },
+        |rank| {
+            rank.probe(ZERO, 2)?;
+            rank.recv(ZERO, 2, &mut [0u8; 0]).map(drop)
+        },
+    ];
+    for look in looks {
+        run(2, |rank| {
+            let count = 3 * 64;
+            let nothing = rank.alloc::<u8>(0)?;
+            if rank.pid() == ZERO {
+                let mut sends = Vec::new();
+                for _ in 0..count {
+                    sends.push(rank.isend(ONE, 1, nothing.clone())?);
+                }
+                sends.push(rank.isend(ONE, 2, nothing)?);
+                rank.wait_all(sends)?;
+            } else {
+                look(rank)?;
+                for _ in 0..count {
+                    rank.recv(ZERO, 1, nothing.clone())?;
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+/// Waits for unexpected messages in the hardware, which are not taken over meanwhile.
+fn await_unexpected(rank: &mut Rank, messages: u32) -> Result<()> {
+    for _ in 0..1_000_000 {
+        if rank.lab().match_counters()?.unexpected >= messages {
+            return Ok(());
+        }
+        std::thread::yield_now();
+    }
+    panic!("{messages} unexpected messages never came");
+}
+
+/// Waits for so long that all unexpected messages are taken over.
+fn wait_for_take_over(rank: &mut Rank) -> Result<()> {
+    rank.lab().take_over_after(0);
+    let nothing = rank.alloc::<u8>(0)?;
+    let mut never = rank.irecv(rank.pid(), 77, nothing)?;
+    await_unexpected(rank, 1)?;
+    assert!(!rank.wait_timeout(&mut never, Duration::from_micros(100))?);
+    assert_eq!(rank.lab().match_counters()?.unexpected, 0);
+    rank.cancel(&never)?;
+    rank.wait_message(never).map(drop)
+}
+
+/// A rank that ends still receives a message for which it has called, and its sender ends well.
+#[test]
+fn a_called_message_comes_before_the_end() {
+    run(2, |rank| {
+        let long = rank.alloc_from(&pattern(700, 5))?;
+        if rank.pid() == ZERO {
+            let send = rank.isend(ONE, 1, long)?;
+            rank.wait(send)?;
+        } else {
+            wait_for_take_over(rank)?;
+            let receive = rank.irecv(ZERO, 1, long)?;
+            // The message is found, so the receive is not cancelled.
+            rank.cancel(&receive)?;
+            drop(receive);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// The limit of host memory for messages without a receive.
+#[test]
+fn messages_without_a_receive_have_a_limit() {
+    let ended = run_with(
+        config(2, 64),
+        Options::default().unexpected_bytes(1000),
+        |rank| {
+            let data = rank.alloc_from(&[0u8; 100])?;
+            if rank.pid() == ZERO {
+                for _ in 0..10 {
+                    rank.isend(ONE, 1, data.clone())?;
+                }
+                rank.recv(ONE, 9, data)?;
+            } else {
+                await_unexpected(rank, 10)?;
+                rank.lab().take_over_after(0);
+                rank.recv(ZERO, 9, data)?;
+            }
+            Ok(())
+        },
+    );
+    let error = ended.unwrap_err().to_string();
+    let says = "rank 1: 6 messages without a receive and one more take 1148 bytes of host memory, \
+                the limit is 1000; receive messages earlier, or raise `Options::unexpected_bytes`";
+    assert!(error.contains(says), "{error}");
+}
+
+/// A message that could not be taken over, and is gone, does not count against later messages. Here
+/// it is the payload of a deferred message: with this ring, its receive waits in the library.
+#[test]
+fn messages_that_are_gone_hold_up_no_others() {
+    let options = Options::default().ring_entries(4);
+    run_with(config(2, 64), options, |rank| {
+        let long = rank.alloc_from(&pattern(700, 5))?;
+        if rank.pid() == ZERO {
+            let send = rank.isend(ONE, 1, long)?;
+            rank.wait(send)?;
+            rank.send(ONE, 2, &[1u8])?;
+            rank.recv(ONE, 3, &mut [0u8])?;
+            return Ok(());
+        }
+        wait_for_take_over(rank)?;
+        let nothing = rank.alloc::<u8>(0)?;
+        let mut never = rank.irecv(ONE, 77, nothing)?;
+        let mut receive = rank.irecv(ZERO, 1, long)?;
+        for _ in 0..100 {
+            assert!(!rank.wait_timeout(&mut never, Duration::from_micros(20))?);
+        }
+        assert_eq!(rank.lab().match_counters()?.unexpected, 0);
+        assert!(rank.test(&mut receive)?);
+        rank.recv(ZERO, 2, &mut [0u8])?;
+        rank.send(ZERO, 3, &[0u8])?;
+        rank.cancel(&never)?;
+        rank.wait_message(never).map(drop)
+    })
+    .unwrap();
+}
+
 /// A message in a context that no communicator has does not keep a rank awake, and does not hold up
 /// others.
 #[test]
@@ -308,6 +452,8 @@ fn a_message_of_no_communicator_is_left_alone() {
     Job::new(Arc::new(spy))
         .unwrap()
         .run(2, |rank| {
+            // Both ranks have begun.
+            rank.barrier()?;
             if rank.pid() == ZERO {
                 for (id, context) in [77, 254, 255].into_iter().enumerate() {
                     let message = x_message::RANK.put(1)

@@ -4,10 +4,12 @@ mod plan;
 mod rules;
 
 use alcor::{
-    Communicator, Error, GlobalRank, MatchCounters, Operation, Options, Rank,
+    Communicator, Error, GlobalRank, MatchCounters, Opcode, Operation, Options, PageOffset, Rank,
     Region, Request, Rights, Source, Status, TAG_UB, Tag,
 };
 use alcor_test::{At, Context, Failure, Result, after, alcor_test, before, fails, refused, same, same_bytes};
+use alcor_abi::command;
+use alcor_abi::packets::x_message;
 use rand::Rng;
 use rand::seq::SliceRandom;
 
@@ -539,6 +541,7 @@ fn taken_over(context: &Context) -> Result {
             let place = format!("{me}: message {number} of {length} bytes into {room}");
             let found = match rank.wait_message(receive) {
                 Err(Error::Truncated { found, .. }) if room < length => found,
+                Ok(_) if room < length => return Err(Failure::new(&place, "Truncated", "a success")),
                 found => found?,
             };
             same(&place, (from, FLOOD, length as u32, false), (found.source, found.tag, found.length, found.cancelled))?;
@@ -549,6 +552,39 @@ fn taken_over(context: &Context) -> Result {
         other.free(rank)?;
         Ok(())
     })
+}
+
+/// A rank that ends leaves unexpected messages in the hardware: outside a run it cannot probe.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn left_at_the_end(context: &Context) -> Result {
+    context.run(|rank| {
+        // All ranks have begun.
+        rank.barrier()?;
+        match rank.pid().0 {
+            0 => {
+                // No communicator has this context, so no receive takes the message.
+                let message = x_message::RANK.put(1) | x_message::CONTEXT.put(77);
+                let port = rank.lab().port();
+                port.write32(PageOffset(command(Opcode::XLength)), 0)?;
+                port.write32(PageOffset(command(Opcode::XSend)), message)?;
+            }
+            1 => {
+                let is_there = |rank: &mut Rank| -> Result<bool, Failure> {
+                    Ok(rank.lab().match_counters()?.unexpected > 0)
+                };
+                let mut looks = 0;
+                while !is_there(rank)? && looks < 1000 {
+                    idle(rank, 100)?;
+                    looks += 1;
+                }
+                same("rank 1: a message is there", true, is_there(rank)?)?;
+                take_over_after(rank, Some(0));
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(())
 }
 
 /// More messages of one tag to the next rank than the hardware holds, of all kinds, and a message
