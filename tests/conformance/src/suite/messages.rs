@@ -579,6 +579,10 @@ fn left_at_the_end(context: &Context) -> Result {
                 }
                 same("rank 1: a message is there", true, is_there(rank)?)?;
                 take_over_after(rank, Some(0));
+                // The last of these polls sees the message, and nothing follows but the end.
+                for _ in 0..64 {
+                    same("rank 1: in the world", None, rank.iprobe(Source::Any, Tag::Any)?)?;
+                }
             }
             _ => {}
         }
