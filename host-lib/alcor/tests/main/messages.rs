@@ -395,7 +395,7 @@ fn messages_without_a_receive_have_a_limit() {
             let data = rank.alloc_from(&[0u8; 100])?;
             if rank.pid() == ZERO {
                 for _ in 0..10 {
-                    rank.isend(ONE, 1, data.clone())?;
+                    drop(rank.isend(ONE, 1, data.clone())?);
                 }
                 rank.recv(ONE, 9, data)?;
             } else {
