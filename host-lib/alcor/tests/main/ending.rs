@@ -1,6 +1,6 @@
 //! The ways in which runs end: success, error, panic, abort, death, watchdog.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
@@ -145,6 +145,50 @@ fn a_rank_that_is_dropped_takes_its_peers_along() {
             "{error}"
         );
     });
+}
+
+/// A rank that an abort ends may be gone before the rank that aborted.
+#[test]
+fn a_rank_that_an_abort_ends_is_not_dead() {
+    let board = SoftBoard::new(3);
+    board.expect(3).unwrap();
+    let (aborted, gone) = (Barrier::new(3), Barrier::new(3));
+    let program = &|local: u32| {
+        let board: Arc<dyn Board> = board.clone();
+        let pid = GlobalRank(local);
+        let mut rank = Rank::attach(board, LocalRank(local), pid, 3, &Options::default()).unwrap();
+        rank.barrier().unwrap();
+        if local == 0 {
+            rank.abort(42).unwrap();
+        }
+        aborted.wait();
+        if local != 1 {
+            gone.wait();
+            return rank.barrier();
+        }
+        let ended = rank.barrier();
+        drop(rank);
+        gone.wait();
+        ended
+    };
+    let ended = std::thread::scope(|scope| {
+        [0, 1, 2]
+            .map(|local| scope.spawn(move || program(local)))
+            .map(|rank| rank.join().unwrap())
+    });
+    for ended in ended {
+        let error = ended.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::Aborted {
+                    by: GlobalRank(0),
+                    reason: AbortReason(42)
+                }
+            ),
+            "{error}"
+        );
+    }
 }
 
 #[test]
