@@ -158,14 +158,11 @@ impl XdmaBoard {
         }
     }
 
-    /// Ends the use of a port. A rank that has not left the run has died, unless an abort, of which
-    /// all ranks are told, has ended the run.
+    /// Ends the use of a port.
     pub(crate) fn detach(&self, rank: LocalRank, has_left: bool) {
-        let is_aborted = || read(&self.page, STATUS).is_ok_and(|it| status::ABORTED.get(it) != 0);
-        let has_died = !has_left && !is_aborted();
         let mut run = self.run();
         run.attached.retain(|&attached| attached != rank);
-        if has_died {
+        if !has_left {
             run.died.get_or_insert(rank);
         }
     }

@@ -174,9 +174,14 @@ impl Messages {
         self.posted + self.sent.iter().sum::<u32>() + self.probing
     }
 
+    /// Number of messages that have started and have not completed.
+    fn unreceived(&self) -> u32 {
+        self.sent.iter().sum::<u32>() + self.overflow.deferred()
+    }
+
     /// Number of messages that have not completed, including the waiting ones.
     fn unsent(&self) -> u32 {
-        self.sent.iter().sum::<u32>() + self.waiting + self.overflow.deferred()
+        self.unreceived() + self.waiting
     }
 
     /// Maximum number of receives, and of messages.

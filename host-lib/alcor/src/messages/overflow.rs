@@ -15,7 +15,8 @@
 //! identify a message by its number. When a receive takes the message, the receiver sends a call: a
 //! message without payload in the context [`CALLS`], with the number as its tag. The sender then
 //! announces the message again, in the context [`DEFERRED`](super::context::DEFERRED) with the
-//! number as its tag.
+//! number as its tag. A call may arrive before the completion that defers its message, because
+//! requests pass replies. The sender keeps the call until then.
 //!
 //! [`Status::Deferred`]: alcor_abi::Status::Deferred
 
@@ -100,6 +101,8 @@ pub(crate) struct Overflow {
     relays: Vec<Relay>,
     /// The receive of the next call.
     call: Option<Request<'static>>,
+    /// Calls not answered yet: the sender of the call, and the number of the message.
+    calls: Vec<(GlobalRank, u32)>,
     /// Begin of waits with a limit, of which none has succeeded.
     waits_since: Option<Cycle>,
     /// Number of unexpected messages that raises the cause `crowded` in the wait under way.
@@ -130,6 +133,7 @@ impl Overflow {
             deferred: 0,
             relays: Vec::new(),
             call: None,
+            calls: Vec::new(),
             waits_since: None,
             level: None,
             wake: None,
@@ -198,10 +202,16 @@ impl Overflow {
         Some(kept)
     }
 
-    fn called(&mut self, to: GlobalRank, number: u32) -> Option<(Outcome, Held)> {
-        let found = self.away.get_mut(&to)?.messages.remove(&number)?;
+    /// Removes the first call of a message that has been deferred, and the message.
+    fn next_called(&mut self) -> Option<(u32, Outcome, Held)> {
+        let (place, number, (outcome, held)) =
+            (0..).zip(&self.calls).find_map(|(place, (by, number))| {
+                let messages = &mut self.away.get_mut(by)?.messages;
+                Some((place, *number, messages.remove(number)?))
+            })?;
+        self.calls.remove(place);
         self.deferred -= 1;
-        Some(found)
+        Some((number, outcome, held))
     }
 }
 
@@ -362,11 +372,17 @@ impl Progress {
                 moved = true;
                 self.outstanding.claim(&call)?;
                 let found = call.message_status().filter(|found| !found.cancelled);
-                if let Some(MessageStatus { pid, tag, .. }) = found
-                    && let Some((outcome, held)) = self.messages.overflow.called(pid, tag)
-                    && let Some(&message) = outcome.message()
+                // Each call is for a message to its sender, deferred or under way.
+                if let Some(found) = found
+                    && self.messages.overflow.calls.len() < self.messages.unreceived() as usize
                 {
-                    self.relay(outcome, held, None, message.of_deferred(tag))?;
+                    self.messages.overflow.calls.push((found.pid, found.tag));
+                }
+            }
+            while let Some((number, outcome, held)) = self.messages.overflow.next_called() {
+                moved = true;
+                if let Some(&message) = outcome.message() {
+                    self.relay(outcome, held, None, message.of_deferred(number))?;
                 }
             }
             let overflow = &self.messages.overflow;

@@ -117,8 +117,7 @@ impl Port for SoftPort {
 impl Drop for SoftPort {
     fn drop(&mut self) {
         let mut state = self.board.lock();
-        // After an abort, all ranks are told of the abort: the ranks that it ends are not dead.
-        if !state.ranks[self.index].left && state.aborted.is_none() {
+        if !state.ranks[self.index].left {
             state.died.get_or_insert(LocalRank(self.index as u32));
         }
         state.ranks[self.index].attached = false;

@@ -554,6 +554,53 @@ fn taken_over(context: &Context) -> Result {
     })
 }
 
+/// A receive may call for a deferred message before the sender learns that the message is deferred:
+/// the call is a request, and this news is a reply, which waits behind the data of other messages.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn called_early(context: &Context) -> Result {
+    const WAITING: u32 = 1;
+    const DATA: u32 = 4;
+    const DEFERRED: u32 = 3;
+    run(context, |rank| {
+        take_over_after(rank, Some(0));
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let long = rank.board().fragment_bytes as usize + 1;
+        let of = |rank: GlobalRank, number| payload(context, rank, number, long);
+        // While this message is deferred, its sender has posted a receive for calls.
+        let waiting = rank.alloc_from(&of(me, 0))?;
+        let waiting = rank.isend(to, WAITING, waiting)?;
+        let mut rng = context.rng(&[63, u64::from(me.0)]);
+        for round in 1..context.scale(20u64, 200) {
+            let landing = rank.alloc::<u8>(4 * long)?;
+            let (mut sends, mut receives) = (Vec::new(), Vec::new());
+            for number in 0..room(context).min(4) {
+                let part = landing.slice(number * long..(number + 1) * long)?;
+                receives.push(rank.irecv(from, DATA, part)?);
+            }
+            rank.barrier()?;
+            let data = rank.alloc_from(&of(me, round))?;
+            sends.push(rank.isend(to, DEFERRED, data.clone())?);
+            sends.push(rank.isend(to, LAST, data.slice(..1)?)?);
+            idle(rank, rng.random_range(0..200))?;
+            for _ in 0..receives.len() {
+                sends.push(rank.isend(to, DATA, data.clone())?);
+            }
+            let mut found = vec![0; long];
+            rank.recv(from, LAST, &mut found[..1])?;
+            rank.recv(from, DEFERRED, &mut found)?;
+            let place = format_args!("{me}: round {round}");
+            same_bytes(place, &of(from, round), &found)?;
+            rank.wait_all(receives)?;
+            rank.wait_all(sends)?;
+        }
+        let mut found = vec![0; long];
+        rank.recv(from, WAITING, &mut found)?;
+        same_bytes(format_args!("{me}: the first message"), &of(from, 0), &found)?;
+        rank.wait(waiting)?;
+        Ok(())
+    })
+}
+
 /// A rank that ends leaves unexpected messages in the hardware: outside a run it cannot probe.
 #[alcor_test(ranks >= 2, needs = [Messages])]
 fn left_at_the_end(context: &Context) -> Result {
