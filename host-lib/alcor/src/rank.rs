@@ -326,7 +326,7 @@ impl Rank {
     }
 
     /// Aborts the run, unless the run is aborted already, and leaves it.
-    pub(crate) fn give_up(mut self, reason: AbortReason) -> Result<()> {
+    pub(crate) fn give_up(&mut self, reason: AbortReason) -> Result<()> {
         self.progress.abort(reason)?;
         self.leave()
     }
@@ -338,11 +338,11 @@ impl Rank {
 }
 
 impl Drop for Rank {
-    /// Aborts the run if the rank has not left it.
+    /// Aborts the run, and leaves it, if the rank has not left it.
     fn drop(&mut self) {
         if !self.left {
-            // The error has no receiver. The backend tells the peers that the port is gone.
-            let _ = self.progress.abort(AbortReason::DROPPED);
+            // The error has no receiver. The backend tells the peers of a port that has not left.
+            let _ = self.give_up(AbortReason::DROPPED);
         }
     }
 }

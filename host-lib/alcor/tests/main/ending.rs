@@ -123,72 +123,59 @@ fn an_abort_ends_every_wait() {
     );
 }
 
+/// Attaches a rank of a board, as a process does.
+fn attach(board: &Arc<SoftBoard>, local: u32, ranks: u32) -> Result<Rank, Error> {
+    let board: Arc<dyn Board> = board.clone();
+    let pid = GlobalRank(local);
+    Rank::attach(board, LocalRank(local), pid, ranks, &Options::default())
+}
+
 #[test]
 fn a_rank_that_is_dropped_takes_its_peers_along() {
     let board = SoftBoard::new(2);
     board.expect(2).unwrap();
-    let attach = |local: u32| {
-        let board: Arc<dyn Board> = board.clone();
-        let pid = GlobalRank(local);
-        Rank::attach(board, LocalRank(local), pid, 2, &Options::default())
-    };
+    let peer_errors = PeerErrors::default();
     std::thread::scope(|scope| {
-        scope.spawn(|| drop(attach(0).unwrap()));
-        let peer = scope.spawn(|| {
-            // The error of the death may come as early as here.
-            let mut rank = attach(1)?;
-            rank.barrier()
+        scope.spawn(|| drop(attach(&board, 0, 2).unwrap()));
+        scope.spawn(|| {
+            // The abort may end the attachment.
+            let ended = attach(&board, 1, 2).and_then(|mut rank| rank.barrier());
+            peer_errors.note(ended.unwrap_err())
         });
-        let error = peer.join().unwrap().unwrap_err();
-        assert!(
-            matches!(error, Error::PeerDied { .. } | Error::Aborted { .. }),
-            "{error}"
-        );
     });
+    peer_errors.assert_all_aborted(1, 0, AbortReason::DROPPED);
 }
 
-/// A rank that an abort ends may be gone before the rank that aborted.
+/// A rank that an abort ends may be gone before its peers learn of the abort.
 #[test]
 fn a_rank_that_an_abort_ends_is_not_dead() {
     let board = SoftBoard::new(3);
     board.expect(3).unwrap();
     let (aborted, gone) = (Barrier::new(3), Barrier::new(3));
-    let program = &|local: u32| {
-        let board: Arc<dyn Board> = board.clone();
-        let pid = GlobalRank(local);
-        let mut rank = Rank::attach(board, LocalRank(local), pid, 3, &Options::default()).unwrap();
+    let peer_errors = PeerErrors::default();
+    let program = |local: u32| {
+        let mut rank = attach(&board, local, 3).unwrap();
         rank.barrier().unwrap();
         if local == 0 {
             rank.abort(42).unwrap();
         }
         aborted.wait();
-        if local != 1 {
+        if local == 1 {
+            let ended = rank.barrier();
+            drop(rank);
             gone.wait();
-            return rank.barrier();
+            return ended;
         }
-        let ended = rank.barrier();
-        drop(rank);
         gone.wait();
-        ended
+        rank.barrier()
     };
-    let ended = std::thread::scope(|scope| {
-        [0, 1, 2]
-            .map(|local| scope.spawn(move || program(local)))
-            .map(|rank| rank.join().unwrap())
+    std::thread::scope(|scope| {
+        for local in 0..3 {
+            let (program, peer_errors) = (&program, &peer_errors);
+            scope.spawn(move || peer_errors.note(program(local).unwrap_err()));
+        }
     });
-    for ended in ended {
-        let error = ended.unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::Aborted {
-                    by: GlobalRank(0),
-                    reason: AbortReason(42)
-                }
-            ),
-            "{error}"
-        );
-    }
+    peer_errors.assert_all_aborted(3, 0, AbortReason(42));
 }
 
 #[test]
@@ -197,11 +184,10 @@ fn ranks_attach_one_by_one_as_processes_do() {
     board.expect(2).unwrap();
     std::thread::scope(|scope| {
         for local in 0..2 {
-            let board: Arc<dyn Board> = board.clone();
+            let board = &board;
             scope.spawn(move || {
                 let pid = GlobalRank(local);
-                let options = Options::default();
-                let mut rank = Rank::attach(board, LocalRank(local), pid, 2, &options).unwrap();
+                let mut rank = attach(board, local, 2).unwrap();
                 assert_eq!((rank.pid(), rank.nprocs()), (pid, 2));
                 let memory = rank.alloc_from(&[0u32]).unwrap();
                 let window = rank.register(&memory, Rights::ALL).unwrap();

@@ -165,11 +165,10 @@ pub(super) fn one_dies(
             .collect();
         ranks.into_iter().map(|rank| rank.join()).collect()
     });
-    let expected = format!("PeerDied of rank {victim}, or Aborted by it");
-    let is_expected = |error: &Error| match error {
-        Error::PeerDied { rank, .. } => rank.0 == victim,
-        Error::Aborted { by, reason } => (by.0, *reason) == (victim, AbortReason::DROPPED),
-        _ => false,
+    let expected = format!("Aborted by rank {victim}, which was dropped");
+    let is_expected = |error: &Error| {
+        matches!(error, Error::Aborted { by, reason }
+            if (by.0, *reason) == (victim, AbortReason::DROPPED))
     };
     for (rank, ended) in (0..).map(GlobalRank).zip(ended) {
         match ended {
