@@ -178,6 +178,27 @@ fn a_rank_that_an_abort_ends_is_not_dead() {
     peer_errors.assert_all_aborted(3, 0, AbortReason(42));
 }
 
+/// A port that is dropped before its rank has left the run is that of a process that ended.
+#[test]
+fn a_port_that_is_dropped_is_a_dead_rank() {
+    let board = SoftBoard::new(2);
+    board.expect(2).unwrap();
+    let attach = |local| Arc::clone(&board).attach(LocalRank(local)).unwrap();
+    let (dies, mut lives) = (attach(0), attach(1));
+    drop(dies);
+    let error = lives.wait(Cycle(100)).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::PeerDied {
+                rank: GlobalRank(0),
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
 #[test]
 fn ranks_attach_one_by_one_as_processes_do() {
     let board = SoftBoard::new(2);
