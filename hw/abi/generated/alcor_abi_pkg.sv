@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h27A86038;
+  localparam logic [31:0] ABI_HASH = 32'hB56CA304;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -208,7 +208,7 @@ package alcor_abi_pkg;
     PK_COPY = 2'h1,
     /// The signature of a collective: the last phit of each of its streams.
     PK_SIGNATURE = 2'h2,
-    /// Room given back in a communicator's window; `position` holds how many phits.
+    /// Room given back in a communicator's window; `position` holds how many phits. No phits: the sender has taken the row out of use.
     PK_CREDIT = 2'h3
   } phit_kind_e;
 
@@ -912,20 +912,20 @@ package alcor_abi_pkg;
     logic cq_overflow;
     /// A neighbour's paper packet failed this rank's window check and was dropped; see LAST_ERROR.
     logic dropped;
-    /// A paper command was refused here; see LAST_ERROR.
+    /// A paper command, or a write of a communicator row, was refused here; see LAST_ERROR.
     logic refused;
     /// A write to an opcode that does not exist, or a paper command's second write is missing.
     logic bad_opcode;
     /// A command write met a full FIFO and was lost.
     logic overflow;
   } rank_events_t;
-  // Of the newest refused or dropped paper command.
+  // Of the newest refused or dropped paper command, or refused write of a communicator row.
   localparam logic [11:0] RANK_LAST_ERROR_OFFSET = 12'h41C;
   /// Last error.
   typedef struct packed {
     /// Not used: zero.
     logic [15:0] unused_31_16;
-    /// Opcode (refused here) or packet type (dropped).
+    /// Opcode (refused here) or packet type (dropped); 0 for a write of a communicator row.
     logic [7:0] opcode;
     /// Not used: zero.
     logic [2:0] unused_7_5;
@@ -1115,7 +1115,7 @@ package alcor_abi_pkg;
     /// Command id.
     logic [15:0] id;
   } rank_c_go_t;
-  // Write only: the row that the next writes of this page go to.
+  // Write only: the row that the next writes of this page go to. Each row has owners; a write of another rank is refused (EVENTS.refused, ST_DENIED). The board's first rank owns rows 0 and 31. The members of a row in use own the row. Any rank may write another row, with itself as a member.
   localparam logic [11:0] RANK_COMM_ROW_OFFSET = 12'h840;
   /// Communicator: row.
   typedef struct packed {

@@ -219,6 +219,8 @@
     logic       unrouted;
     /// Pulse: a packet of another run was dropped.
     logic       foreign;
+    /// Pulse: a write of a communicator row was refused, as the rank does not own the row.
+    logic       denied;
   } board_to_rank_t;
 
   /// Reason to cancel collectives of a rank that wait for other members.

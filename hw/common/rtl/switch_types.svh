@@ -188,6 +188,7 @@
     logic       valid;   // the pulse
     row_t       row;     // communicator
     logic       flush;   // phits in the row's windows are dropped
+    logic [6:0] revokes; // by stage: the partner is notified that the row is out of use
     logic [2:0] stages;  // stages that the communicator has
     logic       folds;   // the number of boards is no power of two
     logic       upper;   // this board's label is folded away

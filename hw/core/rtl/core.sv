@@ -259,6 +259,7 @@ module core #(
   logic switch_drop, foreign_drop;
   logic [2:0] stale;
   logic [RANKS-1:0] row_writes;
+  logic [RANKS-1:0] row_denied;
   // All ranks have the same kernel.
   logic [RANKS-1:0][31:0] kernel_id;
   logic [31:0] board_kernel_id;
@@ -449,6 +450,7 @@ module core #(
     assign to_rank.peer_lost = (lost & ~(RANKS'(1) << r)) != '0;
     assign to_rank.unrouted  = switch_drop;
     assign to_rank.foreign   = foreign_drop;
+    assign to_rank.denied    = row_denied[r];
 
     assign state[r]        = from_rank.state;
     assign quiet[r]        = from_rank.state.quiet;
@@ -538,6 +540,7 @@ module core #(
     assign foreign_drop     = 1'b0;
     assign stale            = '0;
     assign row_writes       = '0;
+    assign row_denied       = '0;
     assign link_valid_o     = '0;
     assign link_vc_o        = '0;
     assign link_phit_o      = '0;
@@ -683,6 +686,7 @@ module core #(
         .active_o        (collectives),
         .stale_o         (stale),
         .writes_o        (row_writes),
+        .denied_o        (row_denied),
         .complete_valid_o(complete_valid),
         .complete_ready_i(complete_ready),
         .complete_o      (complete),

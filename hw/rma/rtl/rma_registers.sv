@@ -121,7 +121,7 @@ module rma_registers (
     raised             = '0;
     raised.overflow    = overflow_i;
     raised.bad_opcode  = events_i.bad_opcode;
-    raised.refused     = events_i.refused;
+    raised.refused     = events_i.refused || board_i.denied;
     raised.dropped     = request_refusal_i.dropped || reply_refusal_i.dropped;
     raised.cq_overflow = ring_i.overflow;
     raised.malformed   = request_refusal_i.malformed || reply_refusal_i.malformed;
@@ -170,7 +170,7 @@ module rma_registers (
       retired_q     <= retired_q + 32'(events_i.retired);
       barriers_q    <= barriers_q + 32'(events_i.barrier_done);
       refused_in_q  <= refused_in_q + 32'(request_refusal_i.refused) + 32'(reply_refusal_i.refused);
-      refused_out_q <= refused_out_q + 32'(events_i.refused || refused_x_i);
+      refused_out_q <= refused_out_q + 32'(events_i.refused || refused_x_i) + 32'(board_i.denied);
       // A register apart: the handshakes are late in their cycle.
       passed_q <= words_i;
       for (int unsigned i = 0; i < 4; i++) words_q[i] <= words_q[i] + 32'(passed_q[i]);
@@ -181,6 +181,10 @@ module rma_registers (
       if (reply_refusal_i.dropped) begin
         error_status_q <= reply_refusal_i.status;
         error_opcode_q <= 8'(reply_refusal_i.ptype);
+      end
+      if (board_i.denied) begin
+        error_status_q <= ST_DENIED;
+        error_opcode_q <= '0;
       end
       if (events_i.refused) begin
         error_status_q <= events_i.refused_status;

@@ -172,7 +172,7 @@ struct Pins {
     sets: [Pin; 4],
     inputs: [Pin; 17],
     wide_inputs: [Pin; 3],
-    outputs: [Pin; 18],
+    outputs: [Pin; 19],
     wide_outputs: [Pin; 4],
 }
 
@@ -227,6 +227,7 @@ struct Seen {
     retired: u32,
     sent: [u32; 4],
     stale: u32,
+    revoked: u32,
     folds: u32,
     full: u32,
     alone: u32,
@@ -330,6 +331,7 @@ impl Bench {
                 "clk_i",
                 "rst_ni",
                 "closed_i",
+                "revoked_o",
             ]
             .map(|name| dut.pin(name)),
             wide_outputs: ["out_o", "result_o", "copy_body_o", "tx_phit_o"]
@@ -438,12 +440,16 @@ impl Bench {
         }
         self.dut.set(self.pins.sets[3], 0, folds);
         let noise: [u64; 6] = self.rng.random();
-        let shape = inputs.shape.map_or(noise[0] & 0xfff, |shape| {
+        let shape = inputs.shape.map_or(noise[0] & 0x7_ffff >> 1, |shape| {
+            // The notification of this stage's partner, and of others.
+            let this = 1 << self.stage;
+            let revokes = noise[0] & 0x7f & !this | if shape.revokes { this } else { 0 };
             Bits::default()
                 .with(shape.lower.into(), 1)
                 .with(shape.upper.into(), 1)
                 .with(shape.folds.into(), 1)
                 .with(shape.stages, 3)
+                .with(revokes, 7)
                 .with(shape.flush.into(), 1)
                 .with(shape.row as u64, 5)
                 .with(1, 1)
@@ -555,6 +561,9 @@ impl Bench {
         if let Some(row) = outputs.result_take {
             assert_eq!(take, 0x20 | row as u64, "cycle {now}: result_take_o");
         }
+        let revoked = self.output(18);
+        let row = (revoked >> 5 == 1).then_some(revoked as usize & 0x1f);
+        assert_eq!(row, outputs.revoked, "cycle {now}: revoked_o");
         let look = outputs.look_credit;
         let look = u64::from(look[1]) << 1 | u64::from(look[0]);
         assert_eq!(self.output(11), look, "cycle {now}: look_credit_o");
@@ -589,6 +598,7 @@ impl Bench {
             folds,
             upper,
             lower: folds && !upper && self.rng.random_bool(0.6),
+            revokes: false,
         };
         self.rows[row] = Row {
             used: true,
@@ -805,6 +815,7 @@ impl Bench {
                 inputs.shape = Some(Shape {
                     row,
                     flush: true,
+                    revokes: self.rng.random(),
                     ..Shape::default()
                 });
                 self.rows[row] = Row::default();
@@ -1030,6 +1041,15 @@ impl Bench {
                 ..phit
             });
         }
+        // A partner that has taken the row out of use. The other blocks do nothing about it here.
+        if self.rng.random_bool(0.08 * weather.pay) {
+            self.seen.revoked += 1;
+            return Some(Phit {
+                kind: CREDIT,
+                parity: self.rng.random(),
+                ..phit
+            });
+        }
         let due = self.rows[row].partner_due;
         if due > 0 && self.rng.random_bool(weather.pay) {
             let paid = self.rng.random_range(1..=due);
@@ -1231,7 +1251,7 @@ fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
     let seen = &bench.seen;
     assert!(seen.collectives > 100 && seen.retired > 10 && seen.stale > 50 && seen.full > 100);
     assert!(seen.sent.iter().all(|&sent| sent > 100) && seen.wrong > 10 && seen.alone > 20);
-    assert!(stage > 0 || seen.folds > 50);
+    assert!((stage > 0 || seen.folds > 50) && seen.revoked > 4);
 }
 
 #[test]

@@ -98,6 +98,8 @@ impl Plan {
 pub struct Shape {
     pub row: usize,
     pub flush: bool,
+    /// The partner of this stage is notified.
+    pub revokes: bool,
     pub stages: u64,
     pub folds: bool,
     pub upper: bool,
@@ -171,6 +173,7 @@ pub struct Inputs {
 pub struct Outputs {
     pub busy: bool,
     pub stale: bool,
+    pub revoked: Option<usize>,
     pub owes: u32,
     pub leaving: u32,
     pub ask_room: bool,
@@ -398,6 +401,10 @@ impl Model {
                 || self.results_count > 0
                 || self.taps_count > 0,
             stale: inputs.rx.is_some_and(|rx| !self.is_fresh(inputs, &rx)),
+            revoked: inputs
+                .rx
+                .filter(|rx| self.is_fresh(inputs, rx) && rx.kind == CREDIT && rx.body.word == 0)
+                .map(|rx| rx.row),
             owes: self.set(|row| row.owes),
             leaving: self.set(|row| row.leaving),
             ask_room: (self.has_credit(ask.row) || ask.signature)
@@ -675,7 +682,8 @@ impl Model {
             row.owes |= inputs.end == Some(at) && row.unpaid != 0;
             if written == Some(at) {
                 row.left = self.window - 2;
-                (row.stored, row.unpaid, row.owes) = (0, 0, false);
+                let revokes = inputs.shape.is_some_and(|shape| shape.revokes);
+                (row.stored, row.unpaid, row.owes) = (0, 0, revokes);
             }
         }
     }

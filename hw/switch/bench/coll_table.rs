@@ -1,5 +1,5 @@
 //! `coll_table`: the derived fields of a row, for all numbers of boards and labels, against the
-//! pairs of each stage; and concurrent writes of rows by several ranks.
+//! pairs of each stage; concurrent writes of rows by several ranks; and the owners of rows.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,11 @@ use alcor_hw_bench::{Random, soak};
 use rand::Rng;
 
 use crate::coll_units::{RANKS, STAGES, block, pairs, shape};
+use crate::collective_model::partners;
 use crate::rma::Block;
+
+/// Rows that belong to the first rank of the board.
+const OF_THE_RUN: [usize; 2] = [0, 31];
 
 /// Cycles from a write of COMM_SHAPE to the cycle in which the row is valid, without other writers.
 const LATENCY: u64 = 2;
@@ -25,8 +29,13 @@ fn write(block: &mut Block, writes: &[Option<(u32, u32)>]) {
     block.settle();
 }
 
-/// Retires a row, as `coll_retire` does.
+/// Retires a row, as `coll_retire` does for a write.
 fn retire(block: &mut Block, row: usize) {
+    assert_eq!(retire_with(block, row, false), 0);
+}
+
+/// Retires a row. Returns the stages whose partners are notified.
+fn retire_with(block: &mut Block, row: usize, revoke: bool) -> u64 {
     block.set("hold_i", true);
     write(block, &[None; RANKS]);
     block.set("retire_row_i", row as u64);
@@ -38,16 +47,20 @@ fn retire(block: &mut Block, row: usize) {
     (0..5).for_each(|_| write(block, &[None; RANKS]));
     assert!(!block.is("written_o"));
     block.set("retire_i", true);
+    block.set("revoke_i", revoke);
     write(block, &[None; RANKS]);
     block.set("retire_i", false);
+    block.set("revoke_i", !revoke);
     assert!(!block.is("written_o"));
     write(block, &[None; RANKS]);
     assert!(block.is("written_o") && block.is("flush_o"));
+    let revokes = block.get("revokes_o");
     assert_eq!(block.get("row_o"), row as u64);
     assert_eq!(block.get("valid_o") >> row & 1, 0);
     assert_eq!(block.get("closed_o") >> row & 1, 1);
     write(block, &[None; RANKS]);
     block.set("hold_i", false);
+    revokes
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +84,12 @@ impl Row {
             members: rng.random_range(0..1 << RANKS),
             partners: (0..STAGES).map(|_| rng.random_range(0..1 << 16)).collect(),
         }
+    }
+
+    /// The row with one more member, which may then write the row.
+    fn with(mut self, member: usize) -> Self {
+        self.members |= 1 << member;
+        self
     }
 
     fn writes(&self) -> Vec<(u32, u32)> {
@@ -131,7 +150,11 @@ fn coll_table_derived() {
         for label in 0..boards {
             let mut row = Row::random(rng.random_range(0..32), &mut rng);
             (row.boards, row.label) = (boards, label);
-            let by = rng.random_range(0..RANKS);
+            let by = match OF_THE_RUN.contains(&row.row) {
+                true => 0,
+                false => rng.random_range(0..RANKS),
+            };
+            row.members |= 1 << by;
             if block.get("valid_o") >> row.row & 1 == 1 {
                 retire(&mut block, row.row);
             }
@@ -155,6 +178,13 @@ fn coll_table_derived() {
             assert_eq!(block.is("flush_o"), last_key != u64::from(row.key));
             assert_eq!(block.get("row_o"), row.row as u64);
             row.check(&mut block);
+            // The partners of the row are those of its pairs in each stage.
+            if rng.random_bool(0.2) {
+                let partners = (0..).zip(partners(boards, label));
+                let with = partners.filter(|(_, partner)| partner.is_some());
+                let stages = with.fold(0, |set, (stage, _)| set | 1 << stage);
+                assert_eq!(retire_with(&mut block, row.row, true), stages, "{row:?}");
+            }
         }
     }
 }
@@ -165,11 +195,11 @@ fn coll_table_together() {
     let mut rng = Random::new("coll_table_together");
     let mut block = block("table");
     for _ in 0..soak(150) {
-        let mut numbers: Vec<usize> = (0..32).collect();
+        let mut numbers: Vec<usize> = (1..31).collect();
         let rows: Vec<Row> = (0..RANKS)
-            .map(|_| {
+            .map(|by| {
                 let number = numbers.swap_remove(rng.random_range(0..numbers.len()));
-                Row::random(number, &mut rng)
+                Row::random(number, &mut rng).with(by)
             })
             .collect();
         let mut queues: Vec<VecDeque<_>> = rows.iter().map(|row| row.writes().into()).collect();
@@ -224,10 +254,10 @@ fn coll_table_in_use() {
     let mut block = block("table");
     let idle = |block: &mut Block, cycles| (0..cycles).for_each(|_| write(block, &[None; RANKS]));
     for _ in 0..soak(200) {
-        let number = rng.random_range(0..32);
-        let first = Row::random(number, &mut rng);
-        let mut next = Row::random(number, &mut rng);
-        let others = Row::random((number + 1) % 32, &mut rng);
+        let number = rng.random_range(1..30);
+        let first = Row::random(number, &mut rng).with(0).with(1);
+        let mut next = Row::random(number, &mut rng).with(1);
+        let others = Row::random(number + 1, &mut rng).with(2);
         for row in [number, others.row] {
             if block.get("valid_o") >> row & 1 == 1 {
                 retire(&mut block, row);
@@ -283,4 +313,78 @@ fn coll_table_in_use() {
         next.check(&mut block);
         others.check(&mut block);
     }
+}
+
+/// A rank may write a row in use only as a member, another row only with itself as a member, and
+/// the rows of the run only as the first rank. Each other write is refused and changes nothing.
+#[test]
+fn coll_table_owners() {
+    let mut rng = Random::new("coll_table_owners");
+    let mut block = block("table");
+    let mut used: [Option<Row>; 32] = [const { None }; 32];
+    let mut outcomes = [0; 4];
+    for _ in 0..soak(600) {
+        // Few rows, so that most writes go to rows in use.
+        let number = [0, 5, 6, 31][rng.random_range(0..4)];
+        let by = rng.random_range(0..RANKS);
+        let row = Row::random(number, &mut rng);
+        let frees = rng.random_bool(0.2);
+        let mut writes = row.writes();
+        if frees {
+            writes = vec![writes[0], (rank::COMM_SHAPE, 0)];
+        }
+        let is_first = OF_THE_RUN.contains(&number);
+        let may = match &used[number] {
+            _ if is_first => by == 0,
+            Some(old) => old.members >> by & 1 == 1,
+            None => frees || row.members >> by & 1 == 1,
+        };
+        let (mut denied, mut waited) = (0, false);
+        for data in writes.iter().map(|&data| Some(data)).chain([None; 12]) {
+            let mut lanes = [None; RANKS];
+            lanes[by] = data;
+            write(&mut block, &lanes);
+            denied += u32::from(block.get("denied_o") == 1 << by);
+            assert!([0, 1 << by].contains(&block.get("denied_o")));
+            waited |= block.is("wait_o");
+        }
+        let what = format!("rank {by} writes {row:?} over {:?}", used[number]);
+        outcomes[usize::from(may) * 2 + usize::from(used[number].is_some())] += 1;
+        if !may {
+            // COMM_ROW names the row and is never refused. Partners of a row that is out of use
+            // have no owner.
+            let partners = used[number].is_none() && !is_first;
+            let expected = if partners { 1 } else { writes.len() as u32 - 1 };
+            assert_eq!(denied, expected, "{what}");
+            assert!(!waited && block.get("waiting_o") == 0, "{what}");
+            match &used[number] {
+                Some(old) => old.check(&mut block),
+                None => assert_eq!(block.get("valid_o") >> number & 1, 0, "{what}"),
+            }
+            continue;
+        }
+        assert_eq!(waited, used[number].is_some(), "{what}");
+        if used[number].take().is_some() {
+            // Out of use, the row is still written only with the writer as a member.
+            retire(&mut block, number);
+            for _ in 0..12 {
+                write(&mut block, &[None; RANKS]);
+                denied += u32::from(block.get("denied_o") == 1 << by);
+            }
+        }
+        assert_eq!(block.get("waiting_o"), 0, "{what}");
+        let with_itself = is_first || frees || row.members >> by & 1 == 1;
+        assert_eq!(denied, u32::from(!with_itself), "{what}");
+        let is_used = with_itself && !frees;
+        assert_eq!(
+            block.get("valid_o") >> number & 1,
+            u64::from(is_used),
+            "{what}"
+        );
+        if is_used {
+            row.check(&mut block);
+            used[number] = Some(row);
+        }
+    }
+    assert!(outcomes.iter().all(|&count| count > 20), "{outcomes:?}");
 }

@@ -66,10 +66,14 @@ module coll_units_bench #(
     output logic [4:0]                       table_wait_row_o,
     /// Table: ranks with writes that have not been carried out.
     output logic [RANKS-1:0]                 table_waiting_o,
+    /// Table: ranks whose write was refused in the cycle before.
+    output logic [RANKS-1:0]                 table_denied_o,
     /// Table: a row is closed.
     input  logic                             table_close_i,
     /// Table: a row is taken out of use.
     input  logic                             table_retire_i,
+    /// Table: its partner boards are notified.
+    input  logic                             table_revoke_i,
     /// Table: which.
     input  logic [4:0]                       table_retire_row_i,
     /// Table: a row was written or taken out of use.
@@ -78,6 +82,8 @@ module coll_units_bench #(
     output logic [4:0]                       table_row_o,
     /// Table: its windows are emptied.
     output logic                             table_flush_o,
+    /// Table: by stage, the partner is notified.
+    output logic [6:0]                       table_revokes_o,
     /// Table: keys.
     output logic [31:0][7:0]                 table_key_o,
     /// Table: rows out of use that take no phits.
@@ -179,14 +185,17 @@ module coll_units_bench #(
       .close_i  ({table_close_i, table_retire_row_i}),
       .wait_o   ({table_wait_o, table_wait_row_o}),
       .retire_i ({table_retire_i, table_retire_row_i}),
+      .revoke_i (table_revoke_i),
       .waiting_o(table_waiting_o),
+      .denied_o (table_denied_o),
       .shape_o  (shape),
       .table_o  (rows),
       .member_o (table_member_o),
       .partner_o(table_partner_o)
   );
 
-  assign {table_written_o, table_row_o, table_flush_o} = {shape.valid, shape.row, shape.flush};
+  assign {table_written_o, table_row_o, table_flush_o, table_revokes_o} =
+      {shape.valid, shape.row, shape.flush, shape.revokes};
   assign {table_label_o, table_fold_o, table_stages_o, table_valid_o, table_upper_o, table_lower_o, table_key_o,
           table_closed_o} = rows;
 

@@ -121,6 +121,7 @@ module collective_bench #(
   logic [RANKS-1:0][PHIT_W-1:0] data;
   logic [PHIT_W-1:0] write_data, sync;
   logic [RANKS-1:0][31:0] unused_posted;
+  logic [RANKS-1:0] denied;
   logic [RANKS-1:0][PHIT_W/32-1:0] write_strobe;
   logic [RANKS-1:0][PageWriteW-1:0] page;
   logic [RANKS-1:0][CompletionW-1:0] complete;
@@ -146,6 +147,7 @@ module collective_bench #(
       .active_o        (active_o),
       .stale_o         (stale_o),
       .writes_o        (writes_o),
+      .denied_o        (denied),
       .complete_valid_o(complete_valid_o),
       .complete_ready_i(complete_ready_i),
       .complete_o      (complete),
@@ -232,5 +234,8 @@ module collective_bench #(
     assign host_ready_o[r] = host_read_gnt || host_write_gnt;
     assign host_data_o[r] = data[r][31:0];
   end
+
+  // Each writer of a row owns the row.
+  `ALCOR_ASSERT(collective_bench_owner, denied == '0)
 
 endmodule

@@ -182,7 +182,7 @@ impl Communicator {
 /// For each stage, the partner of a label among `n` labels. A fold has the pairs of the tree. In
 /// the stages after the fold, all remaining labels exchange, so labels beyond the tree's pairs
 /// exchange at the same distance.
-fn partners(n: usize, label: usize) -> Vec<Option<usize>> {
+pub fn partners(n: usize, label: usize) -> Vec<Option<usize>> {
     let mut left = n;
     let partner = |pairs: Vec<(usize, usize)>| {
         let distance = pairs[0].1 - pairs[0].0;

@@ -92,6 +92,7 @@ module coll_pair #(
         .clk_i        (clk_i),
         .rst_ni       (rst_ni),
         .written_i    (6'd0),
+        .revoke_i     (1'b0),
         .end_i        (begins[s] ? {1'b1, row} : {end_i[s], end_row_i[s]}),
         .ask_i        ({ask_row_i[s], ask_signature_i[s]}),
         .ask_room_o   (ask_room[s]),

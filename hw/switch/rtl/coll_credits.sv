@@ -20,6 +20,8 @@ module coll_credits #(
 
     /// A row of the communicator table has been written: its credits start anew.
     input  alcor_abi_pkg::row_pulse_t written_i,
+    /// With `written_i`: the partner gets a payment of no credits, which says that the row is out of use.
+    input  logic                      revoke_i,
     /// A collective has ended: the remaining credits are paid back.
     input  alcor_abi_pkg::row_pulse_t end_i,
 
@@ -182,7 +184,7 @@ module coll_credits #(
           if (end_i.valid && end_i.row == 5'(c) && unpaid[c] != '0) owes[c] = 1'b1;
           if (written_i.valid && written_i.row == 5'(c)) begin
             unpaid[c] = '0;
-            owes[c]   = 1'b0;
+            owes[c]   = revoke_i;
           end
         end
       end

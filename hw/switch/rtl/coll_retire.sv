@@ -19,7 +19,7 @@ module coll_retire #(
     /// Synchronous reset, active low.
     input  logic                      rst_ni,
 
-    /// Rows whose collective is to be cancelled.
+    /// Rows that are to be taken out of use, as a rank was reset.
     input  logic [31:0]               cancel_i,
     /// A write waits until its row is out of use.
     input  alcor_abi_pkg::row_pulse_t write_i,
@@ -35,7 +35,9 @@ module coll_retire #(
     /// Pulse: the row is closed.
     output alcor_abi_pkg::row_pulse_t close_o,
     /// Pulse: the row is taken out of use.
-    output alcor_abi_pkg::row_pulse_t retire_o
+    output alcor_abi_pkg::row_pulse_t retire_o,
+    /// With `retire_o`: the reason is `cancel_i`, of which the partner boards are notified.
+    output logic                      revoke_o
 );
 
   localparam int unsigned RestW = $clog2(REST + 1);
@@ -111,6 +113,7 @@ module coll_retire #(
   assign hold_o   = state_q != Run;
   assign close_o  = {state_q == Close && count_q == '0, row_q};
   assign retire_o = {retires, write_q ? row_q : cancel_row};
+  assign revoke_o = !write_q;
 
   `ALCOR_IMPLIES(a_drained, retires && pause_o, !busy_i)
   // What was closed for a write is written or given up, one row at a time.

@@ -58,6 +58,8 @@ module coll_stage #(
     input  logic [31:0]                 closed_i,
     /// Pulse: a phit is dropped.
     output logic                        stale_o,
+    /// Pulse: the partner board has taken the row out of use.
+    output alcor_abi_pkg::row_pulse_t   revoked_o,
     /// Collectives under way.
     input  alcor_abi_pkg::collectives_t collectives_i,
     /// A collective begins.
@@ -210,6 +212,7 @@ module coll_stage #(
   assign rx_credit = rx_valid_i && rx_fits && rx.head.high.kind == PK_CREDIT;
   assign rx_push   = rx_valid_i && rx_fits && rx.head.high.kind != PK_CREDIT;
   assign returned  = {rx_credit, rx_row, rx.head.position.word[15:0]};
+  assign revoked_o = {rx_credit && returned.phits == '0, rx_row};
 
   logic [31:0] arrived, own;
   logic head_pop, own_pop, own_signature;
@@ -440,6 +443,7 @@ module coll_stage #(
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
       .written_i    ({shape_i.valid, shape_i.row}),
+      .revoke_i     (shape_i.revokes[STAGE]),
       .end_i        (end_i),
       .ask_i        (ask_i.head),
       .ask_room_o   (credit_room),

@@ -13,6 +13,9 @@ import alcor_switch_pkg::*;
 /// Each row has a key, which phits of its communicator carry. After reset all keys are 0. The rows of the world and of the
 /// barrier keep phits with this key before they are written, since a partner board may be ahead. Every other row takes no
 /// phits before it is written, nor does a row that was taken out of use before it is written again.
+///
+/// Each row has owners, and a write of another rank is refused. The board's first rank owns the rows of the world and of
+/// the barrier. The members of a row in use own it. Any rank may write another row, with itself as a member.
 module coll_table #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
@@ -36,8 +39,12 @@ module coll_table #(
     input  alcor_abi_pkg::row_pulse_t        close_i,
     /// With `hold_i`: a row is taken out of use.
     input  alcor_abi_pkg::row_pulse_t        retire_i,
+    /// With `retire_i`: the partner boards are notified.
+    input  logic                             revoke_i,
     /// Ranks with a write that has not been carried out.
     output logic [RANKS-1:0]                 waiting_o,
+    /// By rank: pulse, a write of the rank was refused in the cycle before, as the rank does not own the row.
+    output logic [RANKS-1:0]                 denied_o,
 
     /// A row has been written, or taken out of use.
     output alcor_abi_pkg::shape_t            shape_o,
@@ -56,7 +63,7 @@ module coll_table #(
   logic [RANKS-1:0][31:0] operands;
   logic [RANKS-1:0][4:0] row_q;
   logic [RANKS-1:0][7:0] key_q;
-  logic some, changes, busy, retire_q;
+  logic some, changes, owns, denies, busy, retire_q, revoke_q;
   logic [7:0] key, shape_key_q;
   logic [5:0] offset;
   logic [31:0] data;
@@ -118,15 +125,30 @@ module coll_table #(
     end
   end
 
-  // A row is written when it is out of use, and when the collectives that were posted in it have ended.
-  assign changes = some && offset != RANK_COMM_ROW_OFFSET[5:0];
-  assign busy    = some && !(changes && (table_o.valid[row] || posted_i[row] || shape_valid_q || hold_i));
-  assign taken   = pick & {RANKS{busy}};
-  assign waiting_o = waiting | {RANKS{shape_valid_q}};
-  assign wait_o  = {changes && table_o.valid[row] && !shape_valid_q, row};
-
   assign shape   = data;
   assign partner = data;
+
+  // A row is written when it is out of use, and when the collectives that were posted in it have ended.
+  assign changes   = some && offset != RANK_COMM_ROW_OFFSET[5:0];
+  assign denies    = changes && !owns;
+  assign busy      = some && !(changes && (!owns || table_o.valid[row] || posted_i[row] || shape_valid_q || hold_i));
+  assign taken     = pick & {RANKS{busy || denies}};
+  assign waiting_o = waiting | {RANKS{shape_valid_q}};
+  assign wait_o    = {changes && owns && table_o.valid[row] && !shape_valid_q, row};
+
+  logic [RANKS-1:0] members;
+  for (genvar r = 0; r < RANKS; r++) begin : g_members
+    assign members[r] = table_o.valid[row] ? member_o[r][row] : shape.members[r];
+  end
+
+  always_comb begin
+    owns = (pick & members) != '0;
+    // Partners are written before the members are known. A row without boards is free.
+    if (!table_o.valid[row] && (offset != RANK_COMM_SHAPE_OFFSET[5:0] || shape.boards == '0)) owns = 1'b1;
+    if (row == '0 || row == 5'(SyncContext)) owns = pick[0];
+  end
+
+  always_ff @(posedge clk_i) denied_o <= rst_ni ? pick & {RANKS{denies}} : '0;
 
   always_ff @(posedge clk_i) begin
     if (busy) begin
@@ -138,6 +160,7 @@ module coll_table #(
       end
     end
     retire_q      <= retire_i.valid;
+    revoke_q      <= retire_i.valid && revoke_i;
     shape_row_q   <= retire_i.valid ? retire_i.row : row;
     shape_q       <= retire_i.valid ? '0 : shape;
     shape_key_q   <= key;
@@ -164,9 +187,21 @@ module coll_table #(
   assign upper = folds && shape_q.label >= power;
   assign lower = folds && shape_q.label < shape_q.boards - power;
 
+  // Stages of the row that is taken out of use that have a partner. Stage 0 of a folded tree joins two labels.
+  logic [6:0] revokes;
+
+  always_comb begin
+    for (int unsigned s = 0; s < 7; s++) begin
+      revokes[s] = revoke_q && 3'(s) < table_o.stages[shape_row_q] && !table_o.upper[shape_row_q];
+    end
+    if (table_o.fold[shape_row_q] != '0) begin
+      revokes[0] = revoke_q && (table_o.upper[shape_row_q] || table_o.lower[shape_row_q]);
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     shape_o <= {rst_ni && shape_valid_q, shape_row_q, retire_q || table_o.key[shape_row_q] != shape_key_q,
-                stages, folds, upper, lower};
+                revokes, stages, folds, upper, lower};
     if (shape_valid_q) begin
       /* verilator unroll_disable */
       for (int unsigned c = 0; c < Contexts; c++) begin
@@ -203,6 +238,7 @@ module coll_table #(
   end
 
   `ALCOR_CHECK_PARAM(g_check_stages, STAGES >= 1 && STAGES <= 7, "coll_table: STAGES must be 1 to 7")
+  `ALCOR_IMPLIES(a_denied_alone, denies, !busy)
   `ALCOR_IMPLIES(a_retired_in_hold, retire_i.valid || close_i.valid, hold_i && !shape_valid_q)
 
 endmodule

@@ -59,6 +59,8 @@ module collective_unit #(
     output logic [2:0]                        stale_o,
     /// Ranks with a write of a row that has not been carried out.
     output logic [RANKS-1:0]                  writes_o,
+    /// By rank: pulse, a write of a row was refused in the cycle before, as the rank does not own the row.
+    output logic [RANKS-1:0]                  denied_o,
 
     /// By rank: a completion is offered.
     output logic [RANKS-1:0]                  complete_valid_o,
@@ -133,8 +135,8 @@ module collective_unit #(
 
   // Rows that are taken out of use.
   alcor_abi_pkg::row_pulse_t table_wait, close, retire;
-  logic [31:0] any_posted, stuck;
-  logic hold, pause;
+  logic [31:0] any_posted, owes_any, stuck, lost_rows, revoked_q;
+  logic hold, pause, revoke;
 
   coll_table #(
       .RANKS (RANKS),
@@ -143,17 +145,22 @@ module collective_unit #(
       .clk_i    (clk_i),
       .rst_ni   (rst_ni),
       .write_i  (write_i),
-      .posted_i (any_posted),
+      // A notification of partners leaves before the row is written anew.
+      .posted_i (any_posted | owes_any),
       .hold_i   (hold),
       .wait_o   (table_wait),
       .close_i  (close),
       .retire_i (retire),
+      .revoke_i (revoke),
       .waiting_o(writes_o),
+      .denied_o (denied_o),
       .shape_o  (shape),
       .table_o  (rows),
       .member_o (member),
       .partner_o(partner)
   );
+
+  logic [STAGES-1:0][RowPulseW-1:0] revocations;
 
   // ---------------------------------------------------------------- commands
 
@@ -193,11 +200,35 @@ module collective_unit #(
   always_comb begin
     any_posted = '0;
     stuck      = '0;
+    lost_rows  = '0;
     for (int unsigned r = 0; r < RANKS; r++) begin
       any_posted = any_posted | posted_o[r];
       stuck      = stuck | (posted_o[r] & {32{drains[r]}});
+      lost_rows  = lost_rows | (member[r] & {32{lost_i[r]}});
     end
-    stuck = stuck & collectives.active & has_partners;
+    // A row is taken out of use for a reset on any of its boards.
+    stuck = (stuck & collectives.active & has_partners) | (revoked_q & rows.valid);
+  end
+
+  // Rows that a partner board has taken out of use, or that have lost a member here. A partner board may be ahead of this
+  // board's first write of a row.
+  alcor_abi_pkg::row_pulse_t revocation;
+  logic [31:0] revoked;
+  always_comb begin
+    revoked = lost_rows & rows.valid & has_partners;
+    for (int unsigned s = 0; s < STAGES; s++) begin
+      revocation = revocations[s];
+      revoked       = revoked | (32'(revocation.valid) << revocation.row);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      revoked_q <= '0;
+    end else begin
+      revoked_q <= revoked_q | revoked;
+      if (shape.valid && shape.flush) revoked_q[shape.row] <= 1'b0;
+    end
   end
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
@@ -242,7 +273,7 @@ module collective_unit #(
   alcor_abi_pkg::plan_t plan;
   logic [STAGES-1:0][StagePlanW-1:0] stage_plan;
   logic [STAGES-1:0][31:0] spreads, leaving, owes;
-  logic [31:0] fold_credit, here, owes_any, holds, sending, under_way, fold_takes;
+  logic [31:0] fold_credit, here, holds, sending, under_way, fold_takes;
   logic [STAGES-1:0] stage_busy, stale;
   logic [STAGES-1:0][RowPulseW-1:0] result_take;
   logic reader_busy, copy_busy, writer_busy;
@@ -297,7 +328,8 @@ module collective_unit #(
       .hold_o     (hold),
       .pause_o    (pause),
       .close_o    (close),
-      .retire_o   (retire)
+      .retire_o   (retire),
+      .revoke_o   (revoke)
   );
 
   always_ff @(posedge clk_i) stale_o <= rst_ni ? 3'($countones(stale)) : '0;
@@ -412,6 +444,7 @@ module collective_unit #(
         .key_i         (rows.key),
         .closed_i      (rows.closed),
         .stale_o       (stale[s]),
+        .revoked_o     (revocations[s]),
         .collectives_i (collectives),
         .begin_i       (begins),
         .plan_i        (stage_plan[s]),

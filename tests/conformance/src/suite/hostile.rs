@@ -1,7 +1,8 @@
 //! A rank whose program writes random values to its page, beside ranks that compute and check.
 //!
-//! `docs/trust.md` lists the rights of a rank. It may spoil its own memory and windows that grant writing, end the run (ABORT) and
-//! write rows of communicators. ABORT is left out here, and so are rows but for one that the others do not use. No other write may change a result of another rank.
+//! `docs/trust.md` lists the rights of a rank. It may spoil its own memory and windows that grant writing, end the run (ABORT),
+//! write rows that it owns, and, on a board without a member of a communicator, the communicator's row. These are left out here.
+//! No other write may change a result of another rank.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -174,10 +175,20 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result {
     let mut rng = context.rng(&[u64::from(rank.pid().0)]);
     let (memory, ranks) = (rank.board().node_bytes, rank.nprocs());
     let commands: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|opcode| !RARE.contains(opcode)).collect();
+    // Rows that the others have on this board, or nobody.
+    let (board_ranks, local) = (rank.board().ranks, rank.pid().0 % rank.board().ranks);
+    let of_the_run = [0, rank.board().communicators - 1];
+    let foreign: Vec<u32> = match board_ranks {
+        1 => Vec::new(),
+        _ => (1..OWN_ROW).chain(of_the_run.into_iter().filter(|_| local != 0)).collect(),
+    };
     let mut left = context.scale(4_000, 200_000);
     let mut retired = 0;
     while left > 0 {
-        write_own_row(&mut rng, rank)?;
+        write_row(&mut rng, rank, OWN_ROW)?;
+        if let Some(&row) = foreign.choose(&mut rng) {
+            write_row(&mut rng, rank, row)?;
+        }
         for _ in 0..rng.random_range(20..400).min(left) {
             let offset = match rng.random_range(0..1000) {
                 ..750 => command(*commands.choose(&mut rng).expect("some")),
@@ -222,22 +233,26 @@ fn write_at_random(context: &Context, rank: &mut Rank) -> Result {
     holds("commands of the hostile rank that left its queue", format_args!("at least {least}"), retired >= least, retired)
 }
 
-/// Writes a row that no communicator of the others has, with the rank as the board's only member and partners on any board, so
-/// that a collective in the row begins at once and waits for ever.
-fn write_own_row(rng: &mut ChaCha8Rng, rank: &mut Rank) -> Result {
+/// Writes a row, with the rank as the board's only member or with any members, and partners on any board. If no other rank of the
+/// board owns the row, a collective in it begins at once and waits for ever.
+fn write_row(rng: &mut ChaCha8Rng, rank: &mut Rank, row: u32) -> Result {
     let (info, ranks) = (rank.board().clone(), rank.nprocs());
     if !info.has_switch() {
         return Ok(());
     }
     let boards = rng.random_range(1..=1 << info.stages);
     let key = page::comm_row::KEY.put(rng.random_range(0..256));
-    let mut writes = vec![(page::COMM_ROW, page::comm_row::CONTEXT.put(OWN_ROW) | key)];
+    let mut writes = vec![(page::COMM_ROW, page::comm_row::CONTEXT.put(row) | key)];
     for stage in 0..info.stages {
         writes.push((page::COMM_PARTNER + 4 * stage, rng.random_range(0..ranks)));
     }
+    let members = match row == OWN_ROW || rng.random_bool(0.5) {
+        true => 1 << (rank.pid().0 % info.ranks),
+        false => rng.random_range(0..1 << info.ranks),
+    };
     let shape = page::comm_shape::BOARDS.put(boards)
         | page::comm_shape::LABEL.put(rng.random_range(0..boards))
-        | page::comm_shape::MEMBERS.put(1 << (rank.pid().0 % info.ranks));
+        | page::comm_shape::MEMBERS.put(members);
     writes.push((page::COMM_SHAPE, shape));
     for (offset, value) in writes {
         rank.lab().port().write32(PageOffset(offset), value)?;

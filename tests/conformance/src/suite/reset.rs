@@ -107,6 +107,44 @@ fn behind_a_collective_of_many_boards(context: &Context) -> Result {
     works_again(context)
 }
 
+/// The ranks of all boards but the last post an allreduce, and the first rank of the last board is reset. The collective ends
+/// on each board with ST_RANK_RESET.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+fn ends_collectives_on_other_boards(context: &Context) -> Result {
+    let ranks = context.info().ranks;
+    let boards = context.ranks() / ranks;
+    if !context.info().has_switch() || boards < 2 {
+        return Ok(());
+    }
+    let ended = context.attempt(Options::default(), boards * ranks, |rank| {
+        let raw = Raw::new(context, rank)?;
+        let posts = raw.board < boards - 1;
+        raw.ring(rank)?;
+        raw.until(rank, 0)?;
+        if posts {
+            raw.allreduce(rank, 40, 0)?;
+        }
+        raw.until(rank, 4_000)?;
+        if posts {
+            let entries = rank.lab().port().read32(PageOffset(page::CQ_HEAD))?;
+            same("completions before the reset", 0, entries)?;
+        } else if rank.pid().0 % ranks == 0 {
+            raw.is_reset(rank)?;
+        }
+        // Two links, at most a few boards on the way, and the board of the reset.
+        raw.until(rank, 4_000 + BOUND * 2)?;
+        if posts {
+            let entries = rank.lab().port().read32(PageOffset(page::CQ_HEAD))?;
+            same("completions after the reset", 1, entries)?;
+            raw.ended(rank, 0, Status::RankReset)?;
+        }
+        raw.until(rank, if rank.pid() == GlobalRank(0) { 12_000 } else { 13_000 })?;
+        Ok(rank.abort(REASON)?)
+    });
+    ended_by(ended, GlobalRank(0), Cause::Abort)?;
+    works_again(context)
+}
+
 /// A rank that was in a run over more boards than its own is for a reset of the boards, and its next holder is told.
 #[alcor_test(ranks >= 1, needs = [Rma, Messages])]
 fn of_many_boards(context: &Context) -> Result {

@@ -4,9 +4,9 @@ use std::thread;
 
 use alcor_abi::board::{self, forward, place};
 use alcor_abi::packets::x_commit;
-use alcor_abi::rank::{self as page, identity};
+use alcor_abi::rank::{self as page, comm_row, identity};
 use alcor_abi::command;
-use alcor::{Error, GlobalRank, Opcode, PageOffset, Rank, Rights};
+use alcor::{Error, GlobalRank, Opcode, Operation, PageOffset, Rank, Rights, Status};
 use alcor_test::{Context, Result, after, alcor_test, holds, same, same_bytes};
 
 use super::abort::REASON;
@@ -43,6 +43,46 @@ fn ranks_beyond_the_run(context: &Context) -> Result {
         let dropped = rank.lab().port().read_board32(PageOffset(board::DROPPED))?;
         same(format_args!("{me}: packets that the board dropped"), 0, dropped)?;
         rank.barrier()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A rank that is not a member of a communicator cannot free or change the communicator's row, nor the rows of the run.
+#[alcor_test(ranks >= 2)]
+fn rows_of_others(context: &Context) -> Result {
+    let ranks = context.info().ranks;
+    if !context.info().has_switch() || ranks < 2 {
+        return Ok(());
+    }
+    context.run(|rank| {
+        let me = rank.pid();
+        let is_outside = me.0 % ranks == ranks - 1;
+        let world = rank.world()?;
+        let part = world.split(rank, (!is_outside).then_some(0), 0)?;
+        rank.barrier()?;
+        if is_outside {
+            let before = rank.lab().counters()?.refused_out;
+            for row in 0..rank.board().communicators {
+                let port = rank.lab().port();
+                port.write32(PageOffset(page::COMM_ROW), comm_row::CONTEXT.put(row))?;
+                // Partners of a row that is not in use have no owner.
+                port.write32(PageOffset(page::COMM_SHAPE), 0)?;
+            }
+            idle(rank, 500)?;
+            let events = rank.lab().events()?;
+            let status = events.last_error.and_then(|error| error.status);
+            same(format_args!("{me}: LAST_ERROR"), (true, Some(Status::Denied)), (events.refused(), status))?;
+            // The rows of the world, of the barrier, and of the communicator.
+            let refused = rank.lab().counters()?.refused_out - before;
+            same(format_args!("{me}: refused writes of rows"), 3, refused)?;
+        }
+        rank.barrier()?;
+        for communicator in part.iter().chain([&world]) {
+            let mut sum = [1u32; 40];
+            communicator.allreduce_in_place(rank, Operation::Sum, &mut sum[..])?;
+            same(format_args!("{me}: a sum of ones"), [communicator.size(); 40], sum)?;
+        }
         Ok(())
     })?;
     Ok(())
