@@ -322,7 +322,7 @@ impl Run {
             let third = self
                 .run(uri, seed, None)
                 .map_err(|error| error.to_string())?;
-            let is_same = (third.status, &third.stdout) == (again.status, &again.stdout);
+            let is_same = third.status == again.status && third.lines() == again.lines();
             Ok((!is_same)
                 .then(|| format!("with waves, {}", third.last("the program ended otherwise"))))
         });
@@ -380,6 +380,13 @@ impl Run {
 }
 
 impl Ended {
+    /// The lines of the output, sorted: ranks print at the same time.
+    fn lines(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.stdout.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+
     /// Describes how it ended, with its last lines of output.
     fn last(&self, how: &str) -> String {
         let lines: Vec<_> = self.stdout.lines().chain(self.stderr.lines()).collect();
