@@ -5,11 +5,12 @@ pub mod exec;
 mod forward;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use alcor::Launch;
 use alcor_cosim::CosimBackend;
 use alcor_serve::{Runs, Server};
+use alcor_test::explain::{COMMANDS, PACKETS, Recorder, uri};
 use alcor_xdma::XdmaBackend;
 
 use crate::bench::with_option;
@@ -34,7 +35,8 @@ use children::{Children, Start};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   alcor run --config torus8 -- ./solver input.dat
-  alcor run --config 'ring4?waves=run.fst' -n 2 -- python3 trial.py")]
+  alcor run --config 'ring4?waves=run.fst' -n 2 -- python3 trial.py
+  alcor run --record out -- ./program    # out/commands.txt, out/packets.txt")]
 pub struct Args {
     /// The cluster: a configuration of hw/core/configs.toml, with options as after cosim:
     #[arg(
@@ -62,6 +64,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
+    /// Write the last commands of each rank (commands.txt) and the last packets of each board
+    /// (packets.txt) to this folder; for simulated boards
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
+
     /// Minimum limit of a wait in cycles, before the library ends the wait; for simulated boards
     #[arg(long, value_name = "CYCLES")]
     watchdog: Option<u64>,
@@ -69,6 +76,13 @@ pub struct Args {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<String>,
+}
+
+impl Args {
+    /// Whether an option requires simulated boards.
+    fn is_for_simulation(&self) -> bool {
+        self.stats.is_some() || self.watchdog.is_some() || self.record.is_some()
+    }
 }
 
 /// Runs the command.
@@ -80,9 +94,7 @@ pub fn run(args: &Args) -> CommandResult {
     exec::check(&args.program[0])?;
     match uri.split_once(':') {
         Some((CosimBackend::SCHEME, rest)) => simulated(args, rest),
-        Some((XdmaBackend::SCHEME, _)) if args.stats.is_none() && args.watchdog.is_none() => {
-            on_a_card(args, &uri)
-        }
+        Some((XdmaBackend::SCHEME, _)) if !args.is_for_simulation() => on_a_card(args, &uri),
         _ => Err(Error::NotForProcesses(uri)),
     }
 }
@@ -93,15 +105,27 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         Some(cycles) => &*with_option(rest, "watchdog", &cycles.to_string()),
         None => rest,
     };
+    let uri = format!("{}:{rest}", CosimBackend::SCHEME);
+    let opened = match &args.record {
+        Some(folder) => &*with_packets(&uri, folder)?,
+        None => rest,
+    };
     let cluster = build::backend()
-        .open_sim(rest)
-        .map_err(|error| error.on(&format!("{}:{rest}", CosimBackend::SCHEME)))?;
-    let ranks = args.ranks.map_or_else(|| cluster.cluster()?.ranks(), Ok)?;
+        .open_sim(opened)
+        .map_err(|error| error.on(&uri))?;
+    let boards = cluster.cluster()?;
+    let (boards, recorder) = match args.record {
+        Some(_) => {
+            let (boards, recorder) = Recorder::over(&boards)?;
+            (boards, Some(recorder))
+        }
+        None => (boards, None),
+    };
+    let ranks = args.ranks.map_or_else(|| boards.ranks(), Ok)?;
     let (sender, receiver) = children::event_channel();
     let of_server = sender.clone();
-    let server = Server::start(cluster, ranks, Runs::One, None, move |event| {
-        of_server.send(event);
-    })?;
+    let watch = move |event| of_server.send(event);
+    let server = Server::start_over(cluster, boards, ranks, Runs::One, None, watch)?;
     let start = Start {
         program: &args.program,
         cluster: &server.uri(),
@@ -109,12 +133,30 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         prefix: !args.no_prefix,
     };
     let ended = Children::start(&start, sender, receiver)?.wait(|rank| server.ended(rank));
+    if let (Some(folder), Some(recorder)) = (&args.record, &recorder) {
+        let file = folder.join(COMMANDS);
+        fs::write(&file, recorder.commands()).map_err(Error::write(&file))?;
+    }
     if let Some(file) = &args.stats {
         let (cycles, digest) = alcor_test::traffic(server.cluster());
-        let text = serde_json::json!({ "ranks": ranks, "cycles": cycles, "digest": digest });
+        // A run without ranks has no waves.
+        let recorder = recorder.as_ref().filter(|recorder| !recorder.is_empty());
+        let resets = recorder.map(Recorder::resets);
+        let text = serde_json::json!({ "ranks": ranks, "cycles": cycles, "digest": digest, "resets": resets });
         fs::write(file, format!("{text}\n")).map_err(Error::write(file))?;
     }
     Ok(ended.exit())
+}
+
+/// Creates the folder for records. Returns the URI without scheme, with a packet log in the folder
+/// unless the URI has options of a log.
+fn with_packets(uri: &str, folder: &Path) -> Result<String, Error> {
+    fs::create_dir_all(folder).map_err(Error::write(folder))?;
+    let logged = uri::with_packets(uri, &folder.join(PACKETS));
+    let uri = logged.as_deref().unwrap_or(uri);
+    Ok(uri
+        .trim_start_matches(&format!("{}:", CosimBackend::SCHEME))
+        .to_owned())
 }
 
 /// Runs the program against a card. Prepares the card here; each process then opens the card for

@@ -120,9 +120,9 @@ fn a_program_that_is_not_as_expected_fails_and_leaves_its_output() {
 
         [[program]]
         name = "slow"
-        run = ["sleep", "100"]
+        run = ["sh", "-c", "echo asleep; exec sleep 100"]
         backends = ["cosim:rma2"]
-        timeout = 0.5
+        timeout = 3
 
         [[program]]
         name = "cycles"
@@ -137,7 +137,7 @@ fn a_program_that_is_not_as_expected_fails_and_leaves_its_output() {
     for words in [
         "exit 7: expected exit code 0, found exit code 7; the last lines that it printed:\n",
         "echo yes: expected output that matches `^no$`, found none; the last lines that it printed:\n  yes\n",
-        "sleep 100: expected an end within 0.5 s, found it running; it printed nothing\n",
+        "exec sleep 100: expected an end within 3 s, found it running; the last lines that it printed:\n  asleep\n",
         "expected 100 cycles, 50 % more or less, found ",
         "repeat: alcor regress --programs --backend cosim:rma2 --filter '^program\\.code$' --seed 1\n",
     ] {
@@ -147,11 +147,25 @@ fn a_program_that_is_not_as_expected_fails_and_leaves_its_output() {
     let text = fs::read_to_string(folder.join("output.txt")).unwrap();
     assert!(text.contains("out\n") && text.contains("err\n"), "{text}");
     assert!(folder.join("failure.txt").is_file());
-    assert!(
-        project
-            .path("alcor-report/program.cycles/packets.txt")
-            .is_file()
-    );
+    // The same explanation as of a test: commands, packets and waves, also of a program that is ended.
+    let explained = |name: &str, file: &str| {
+        let path = project.path("alcor-report").join(name).join(file);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    assert!(explained("program.cycles", "commands.txt").contains("X_PUT to rank 1"));
+    assert!(explained("program.cycles", "packets.txt").contains("PUT"));
+    assert!(explained("program.slow", "commands.txt").starts_with("The last commands"));
+    let text = explained("program.cycles", "failure.txt");
+    for words in [
+        "waves.fst ",
+        "waves, from 10000 cycles before the failure on\n",
+        "gtkwave waves.fst waves.gtkw",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("note: "), "{text}");
+    let waves = project.path("alcor-report/program.cycles/waves.fst");
+    assert!(fs::metadata(waves).unwrap().len() > 1000);
     let junit = fs::read_to_string(project.path("junit.xml")).unwrap();
     assert!(junit.contains("program.code"), "{junit}");
     // One of them alone, by the command that was printed.

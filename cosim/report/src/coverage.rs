@@ -55,7 +55,7 @@ fn covered(coverage: &Coverage) -> Markup {
         a.total_cmp(&b)
     });
     if coverage.modules.is_empty() && coverage.points.is_empty() {
-        return html! { p { "Nothing was counted: no test ran." } };
+        return html! { p { "Nothing was counted: no test ran, or tests that were abandoned still hold the boards." } };
     }
     html! {
         h3 { "By module" }

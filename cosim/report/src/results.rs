@@ -1,6 +1,7 @@
 //! The sections on tests: failures, differences, skips, the slowest, and all tests.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use maud::{Markup, html};
 
@@ -14,7 +15,7 @@ const MOST: usize = 200;
 const SLOWEST: usize = 15;
 
 /// The text without a result store.
-pub(crate) const FORGETFUL: &str = "This run remembers nothing and is compared with nothing: it was told so by --no-store, or has no folder for it, which --store names.";
+pub(crate) const FORGETFUL: &str = "This run has no result store, so it is compared with no earlier run. Either --no-store was given, or there is no folder for the store; --store names one.";
 
 impl Page {
     pub(crate) fn failures(&self) -> Option<Section> {
@@ -149,12 +150,15 @@ impl Page {
                 ul.names { @for name in distinct(tests) { li { code { (name) } } } }
             }
         };
-        let beside = Some(grouped(
-            (self.ended(Ending::Skipped) + self.ended(Ending::NotRun)) as u64,
-        ));
+        let not_run = self.ended(Ending::NotRun);
+        let beside = Some(grouped((self.ended(Ending::Skipped) + not_run) as u64));
         Section {
             id: "skips",
-            title: "Skipped",
+            title: if not_run > 0 {
+                "Skipped or not run"
+            } else {
+                "Skipped"
+            },
             beside,
             body,
         }
@@ -240,7 +244,7 @@ impl Page {
     /// A test, with all of its repetitions.
     fn row(&self, tests: &[Test]) -> Markup {
         let cycles: u64 = tests.iter().map(|test| test.cycles).sum();
-        let time = tests.iter().map(|test| test.time).sum();
+        let time: Duration = tests.iter().map(|test| test.time).sum();
         let of = |ending| tests.iter().filter(|test| test.ending == ending).count();
         let worst = [
             Ending::Failed,
@@ -251,6 +255,7 @@ impl Page {
         .into_iter()
         .find(|&ending| of(ending) > 0);
         let ending = worst.unwrap_or_default();
+        let ran = !matches!(ending, Ending::NotRun | Ending::Skipped) || time > Duration::ZERO;
         html! { tr class=(ending.class()) {
             @match tests {
                 [test] => {
@@ -263,7 +268,7 @@ impl Page {
                 }
             }
             td.num { @if cycles > 0 { (grouped(cycles)) } @else { (text::NONE) } }
-            td.num { (seconds(time)) }
+            td.num { @if ran { (seconds(time)) } @else { (text::NONE) } }
             td { @if let [test] = tests { code { (hex(test.seed)) } } @else { (text::NONE) } }
             td.property { (tests.first().map_or("", |test| &test.summary)) }
         } }

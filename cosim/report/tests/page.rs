@@ -383,8 +383,8 @@ fn sections_without_anything_say_why() {
         ("#slowest", "No test took any time."),
         ("#tests", "This part has no tests"),
         ("#coverage", "coverage is of simulated boards"),
-        ("#benches", "remembers nothing"),
-        ("#history", "remembers nothing"),
+        ("#benches", "has no result store"),
+        ("#history", "has no result store"),
     ] {
         assert!(
             text(&html, section).contains(words),
@@ -620,5 +620,10 @@ fn tests_that_were_not_run_make_no_good_page() {
     };
     let (html, _) = read(&page.render());
     assert_eq!(text(&html, "h1"), "✘ 1 of 2 tests not run");
-    assert!(text(&html, "#skips").contains("SIGTERM ended the run"));
+    let section = text(&html, "#skips");
+    assert!(section.starts_with("Skipped or not run"), "{section}");
+    assert!(section.contains("SIGTERM ended the run"), "{section}");
+    // A test that was not run has no time.
+    let rows = text(&html, "#tests tr");
+    assert!(rows.contains("not run : 1 of 2 – – –"), "{rows}");
 }

@@ -43,16 +43,13 @@ fn converse(channel: Channel, shared: &Shared) -> io::Result<()> {
     }
 }
 
-fn board_of(shared: &Shared, number: u32) -> Result<&Arc<SimBoard>, Error> {
-    shared
-        .sim
-        .boards()
-        .get(number as usize)
-        .ok_or_else(|| Error::BadOption {
-            option: "board",
-            value: u64::from(number),
-            rule: "it must be the number of one of the cluster's boards",
-        })
+fn board_of(shared: &Shared, number: u32) -> Result<&SimBoard, Error> {
+    let board = shared.sim.boards().get(number as usize);
+    board.map(Arc::as_ref).ok_or_else(|| Error::BadOption {
+        option: "board",
+        value: u64::from(number),
+        rule: "it must be the number of one of the cluster's boards",
+    })
 }
 
 fn answer(shared: &Shared, request: &Request) -> Result<Reply, Error> {

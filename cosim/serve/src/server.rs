@@ -72,9 +72,25 @@ impl Server {
         name: Option<String>,
         watch: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Server, ServeError> {
+        let boards = cluster.cluster()?;
+        Server::start_over(cluster, boards, ranks, runs, name, watch)
+    }
+
+    /// As [`Server::start`], with the boards of the simulation under layers: `boards` are the
+    /// boards of `cluster`, and ranks use the ports of `boards`.
+    ///
+    /// # Errors
+    /// As for [`Server::start`].
+    pub fn start_over(
+        cluster: Arc<SimCluster>,
+        boards: Cluster,
+        ranks: u32,
+        runs: Runs,
+        name: Option<String>,
+        watch: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Server, ServeError> {
         let name =
             name.unwrap_or_else(|| format!("{}-{:08x}", std::process::id(), rand::random::<u32>()));
-        let boards = cluster.cluster()?;
         boards.prepare(ranks)?;
         let failed = |name: &str| {
             let name = name.to_owned();
@@ -257,17 +273,22 @@ impl Shared {
         }
     }
 
+    /// The same board under the layers.
+    fn layered(&self, board: &SimBoard) -> &Arc<dyn Board> {
+        &self.boards.boards()[board.number() as usize]
+    }
+
     /// Resets a board for a client that begins a run of its own.
     pub(crate) fn reset(&self, board: &SimBoard) -> Result<(), Error> {
         self.settle();
         let mut run = self.run();
-        board.reset()?;
+        self.layered(board).reset()?;
         run.is_fresh = true;
         Ok(())
     }
 
     /// Attaches a rank; the first after a run begins the next, if there is to be one.
-    pub(crate) fn attach(&self, board: &Arc<SimBoard>, rank: u32) -> Result<Box<dyn Port>, Error> {
+    pub(crate) fn attach(&self, board: &SimBoard, rank: u32) -> Result<Box<dyn Port>, Error> {
         let mut run = self.run();
         if run.attached == 0 && !run.is_fresh {
             if let (Runs::One, Some(rank)) = (self.runs, run.dead) {
@@ -277,7 +298,7 @@ impl Shared {
             self.boards.prepare(self.ranks)?;
             (run.dead, run.away) = (None, BTreeSet::new());
         }
-        let port = Arc::clone(board).attach(LocalRank(rank))?;
+        let port = Arc::clone(self.layered(board)).attach(LocalRank(rank))?;
         run.is_fresh = false;
         run.attached += 1;
         (self.watch)(Event::Attached(global(board, rank)));

@@ -371,7 +371,7 @@ pub enum Error {
         status: Status,
     },
     /// Transfers failed after their requests were dropped. The next flush reports them.
-    #[error("{failed} transfers failed after their requests were dropped; the first: {first}")]
+    #[error("{failed} operations failed after their requests were dropped; the first: {first}")]
     Unclaimed {
         /// Number of failed transfers.
         failed: u64,
@@ -845,8 +845,8 @@ fn describe_difference(
     }
     // Calls that differ come first, then equal calls, then unknown calls.
     groups.sort_by_key(|(other, _)| (other.is_none(), *other == Some(*call)));
-    let of_members = groups.iter().map(|(other, members)| {
-        let members = names(members);
+    let of_members = groups.iter().map(|(other, ranks)| {
+        let members = names(ranks);
         match other {
             Some(other) if other != call => format!("{members} called {}", other.describe()),
             Some(other) if difference == Difference::Members => {
@@ -854,7 +854,8 @@ fn describe_difference(
             }
             Some(_) => format!("{members} called the same as {rank}"),
             None => format!(
-                "the call of {members} is unknown, because the result was not taken there in time"
+                "the call of {members} is unknown, because {} not waited in the library since",
+                have(ranks)
             ),
         }
     });

@@ -188,10 +188,24 @@ impl Mail {
         }
     }
 
-    /// Returns whether a message of a stream has not been sent completely.
-    pub(crate) fn has_unsent(&self, label: Label) -> bool {
+    /// Returns whether a message with such a label has not been sent completely.
+    pub(crate) fn has_unsent(&self, is_wanted: impl Fn(Label) -> bool) -> bool {
         let mut queued = self.lanes.iter().flat_map(|lane| &lane.queue);
-        queued.any(|message| message.label == label)
+        queued.any(|message| is_wanted(message.label))
+    }
+
+    /// Removes the oldest unsent messages with such a label, down to `most` for each receiver.
+    pub(crate) fn keep_newest(&mut self, most: usize, is_wanted: impl Fn(Label) -> bool) {
+        for lane in &mut self.lanes {
+            let is_removable = |message: &Outgoing| message.sent == 0 && is_wanted(message.label);
+            let queued = lane.queue.iter().filter(|it| is_removable(it)).count();
+            let mut excess = queued.saturating_sub(most);
+            lane.queue.retain(|message| {
+                let is_removed = excess > 0 && is_removable(message);
+                excess -= usize::from(is_removed);
+                !is_removed
+            });
+        }
     }
 
     /// Removes the unsent messages of a stream. A message that was sent in part still gets an empty

@@ -181,20 +181,27 @@ fn result_of(origin: GlobalRank, cell: &Cell, other: Option<&Descriptor>) -> Res
 }
 
 fn ended_badly(rank: GlobalRank, call: Call, status: Status) -> Error {
-    let difference = match status {
+    match difference(status) {
+        None => Error::CollectiveRefused { rank, call, status },
+        Some(difference) => Error::CollectivesDiffer {
+            rank,
+            call,
+            difference,
+            others: Vec::new(),
+        },
+    }
+}
+
+/// Returns the difference between the members' calls that a collective has reported.
+fn difference(status: Status) -> Option<Difference> {
+    Some(match status {
         Status::Mismatch => Difference::Collective,
         Status::OtherCount => Difference::Count,
         Status::OtherType => Difference::Type,
         Status::OtherOperation => Difference::Operation,
         Status::OtherRoot => Difference::Root,
-        _ => return Error::CollectiveRefused { rank, call, status },
-    };
-    Error::CollectivesDiffer {
-        rank,
-        call,
-        difference,
-        others: Vec::new(),
-    }
+        _ => return None,
+    })
 }
 
 /// A non-blocking put, get, collective, send or receive. The memory of the operation is in use
@@ -399,6 +406,8 @@ pub(crate) struct Outstanding {
     bytes: u64,
     /// Failures that their owners have not claimed yet.
     failed: Vec<Outcome>,
+    /// Collectives whose members' calls differ, and whose call this rank has not sent yet.
+    differing: Vec<Arc<Descriptor>>,
     sweep_at: usize,
     /// Failures of dropped requests by target: their number, and the first error.
     unclaimed: BTreeMap<GlobalRank, (u64, Error)>,
@@ -429,6 +438,7 @@ impl Outstanding {
             to_target: vec![0; 256],
             bytes: 0,
             failed: Vec::new(),
+            differing: Vec::new(),
             sweep_at: 16,
             unclaimed: BTreeMap::new(),
             spare: Spare::new(issuer),
@@ -550,7 +560,7 @@ impl Outstanding {
         if ended.is_success() {
             self.spare.give_back(promise);
         } else {
-            self.fail(Outcome { other, promise });
+            self.fail(Outcome { other, promise }, ended.status);
         }
         Some(completed)
     }
@@ -581,16 +591,27 @@ impl Outstanding {
         if ended.is_success() {
             self.spare.give_back(outcome.promise);
         } else {
-            self.fail(outcome);
+            self.fail(outcome, ended.status);
         }
     }
 
     /// Keeps a failure for its owner or the next flush.
-    fn fail(&mut self, outcome: Outcome) {
+    fn fail(&mut self, outcome: Outcome, status: Status) {
+        if let Some(other) = &outcome.other
+            && matches!(**other, Descriptor::Collective(_))
+            && difference(status).is_some()
+        {
+            self.differing.push(Arc::clone(other));
+        }
         self.failed.push(outcome);
         if self.failed.len() >= self.sweep_at {
             self.sweep();
         }
+    }
+
+    /// Returns the collectives whose members' calls differ. Each is returned once.
+    pub(crate) fn take_differing(&mut self) -> Vec<Arc<Descriptor>> {
+        std::mem::take(&mut self.differing)
     }
 
     /// Moves the failures of dropped requests to `unclaimed`.

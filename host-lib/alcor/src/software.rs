@@ -8,8 +8,8 @@
 //! a member that called a collective in hardware would never be found. The collectives of a
 //! communicator run one after the other.
 //!
-//! If the calls differ, each member that takes this result sends its call to all others, so that
-//! each error contains the calls of all members ([`Progress::claim`]).
+//! If the calls differ, each member sends its call to all others, so that each error contains the
+//! calls of all members ([`Progress::claim`]).
 //!
 //! A rank that has waited for long announces its presence to all members. A rank that receives the
 //! announcement answers with its own. The remaining members have not called the collective.
@@ -129,6 +129,8 @@ pub(crate) struct Software {
     here: BTreeMap<(u32, u32), BTreeSet<GlobalRank>>,
     /// Calls of other members, by collective, of the last collectives in which the calls differed.
     calls: VecDeque<((u32, u32), BTreeMap<GlobalRank, Call>)>,
+    /// Whether calls of this rank may be unsent.
+    sends_calls: bool,
     /// Cycles without progress, after which a rank announces its presence.
     patience: u64,
     /// Time of the last progress.
@@ -152,6 +154,7 @@ impl Software {
             results: BTreeMap::new(),
             here: BTreeMap::new(),
             calls: VecDeque::new(),
+            sends_calls: false,
             patience,
             moved: Cycle(0),
         }
@@ -235,8 +238,14 @@ impl Software {
         self.calls.retain(|(key, _)| key.0 != communicator);
     }
 
+    /// Returns whether calls of this rank may be unsent. [`Software::advance`] sends them.
+    pub(crate) fn sends_calls(&self) -> bool {
+        self.sends_calls
+    }
+
     /// Queues this rank's call for all other members of a collective whose calls differ.
     pub(crate) fn send_call(&mut self, collective: &CollectiveDescriptor) {
+        self.sends_calls = true;
         let words = collective.call.to_words();
         let data: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         for &member in collective.members.iter() {
@@ -245,17 +254,19 @@ impl Software {
                     .enqueue(member, label_of_call(collective), data.clone());
             }
         }
+        // A member that takes no messages must not make the queue grow.
+        self.mail.keep_newest(KEPT_DIFFERENCES, is_of_call);
     }
 
     /// Returns whether [`Software::send_call`] has sent all of its messages, and the calls of all
     /// other members are known.
     pub(crate) fn has_compared(&self, collective: &CollectiveDescriptor) -> bool {
         let mut others = self.calls_of_others(collective).into_iter();
-        !self.mail.has_unsent(label_of_call(collective)) && others.all(|other| other.call.is_some())
+        let mine = label_of_call(collective);
+        !self.mail.has_unsent(|label| label == mine) && others.all(|other| other.call.is_some())
     }
 
-    /// Removes the unsent messages of [`Software::send_call`]. Their receivers take no messages, so
-    /// the queue would grow with each difference.
+    /// Removes the unsent messages of [`Software::send_call`]. Their receivers take no messages.
     pub(crate) fn cancel_call(&mut self, collective: &CollectiveDescriptor) {
         self.mail.cancel(label_of_call(collective));
     }
@@ -363,6 +374,7 @@ impl Software {
                 *unsent = unsent.saturating_sub(1);
             }
         })?;
+        self.sends_calls = self.sends_calls && self.mail.has_unsent(is_of_call);
         for key in self.heads() {
             let status = self.active.get(&key).and_then(Active::ended);
             if let Some(status) = status
@@ -450,6 +462,11 @@ impl Software {
 /// Returns whether the message advances a collective.
 fn is_of_collective(label: Label) -> bool {
     matches!(label.stream, Stream::Agreement | Stream::Data)
+}
+
+/// Returns whether the message is a member's call after a difference.
+fn is_of_call(label: Label) -> bool {
+    label.stream == Stream::Call
 }
 
 /// The label of a member's call after a difference.

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use alcor::{Cluster, Error};
 
 use crate::{Failure, Outcome, Settings, Test, Verdict, run_test_within};
-use recorder::{RankLog, Recorder};
+use recorder::RankLog;
+pub use recorder::Recorder;
 use view::{At, View};
 use waits::Waits;
 
@@ -24,12 +25,14 @@ use waits::Waits;
 const FILES: [&str; 6] = [
     "failure.txt",
     "output.txt",
-    "commands.txt",
+    COMMANDS,
     "waits.txt",
     "waits.dot",
     PACKETS,
 ];
 
+/// File with the last commands of each rank.
+pub const COMMANDS: &str = "commands.txt";
 /// File with the last packets of each board.
 pub const PACKETS: &str = "packets.txt";
 /// File with the waves. For joined boards, the number of the board follows the name.
@@ -85,6 +88,24 @@ pub struct Explanation {
     at: Option<(u64, u64)>,
 }
 
+/// The cycles of a run that waves show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Number of resets of the boards before the run.
+    pub resets: u64,
+    /// Cycle of the failure.
+    pub failed: u64,
+    /// Number of cycles before the failure at which the waves begin.
+    pub before: u64,
+}
+
+impl Span {
+    /// The first cycle.
+    fn first(self) -> u64 {
+        self.failed.saturating_sub(self.before)
+    }
+}
+
 /// Returns whether a failure can be explained. A test that exceeded its time limit would exceed it
 /// again.
 #[must_use]
@@ -106,7 +127,8 @@ struct Again {
     resets: u64,
     /// The last cycle that a rank observed.
     end: u64,
-    steady: bool,
+    /// The recorded commands as text.
+    commands: String,
 }
 
 impl Again {
@@ -147,7 +169,7 @@ impl Explainer<'_> {
                     explanation.note(format!("run again, it {}", again.verdict));
                 }
                 explanation.at = Some((again.cycle(), again.resets));
-                explanation.leave("commands.txt", &commands_text(&again));
+                explanation.leave(COMMANDS, &again.commands);
                 if let Some(waits) = again
                     .error()
                     .and_then(|error| Waits::of(error, &again.logs))
@@ -185,30 +207,19 @@ impl Explainer<'_> {
             ..self.settings
         }
     }
-
-    /// The first cycle of the recorded waves.
-    fn first_cycle(&self, again: &Again) -> u64 {
-        again.cycle().saturating_sub(self.waves_cycles)
-    }
 }
 
 /// Runs a test on boards that record the commands of their ranks.
 fn observe(cluster: &Cluster, test: &'static Test, settings: &Settings) -> Result<Again, Error> {
-    let local_ranks = cluster.identify()?.ranks;
-    let boards = cluster.boards();
-    let (recorded, recorder) = Recorder::over(cluster);
+    let (recorded, recorder) = Recorder::over(cluster)?;
     let outcome = run_test_within(test, &recorded, settings);
-    let logs = recorder
-        .ranks()
-        .into_iter()
-        .map(|(rank, log)| (log.board * local_ranks + rank, log));
     Ok(Again {
         verdict: outcome.verdict.to_string(),
         outcome,
-        logs: logs.collect(),
+        logs: recorder.ranks(),
         resets: recorder.resets(),
         end: recorder.end(),
-        steady: boards.iter().all(|board| board.time_stands_still()),
+        commands: recorder.commands(),
     })
 }
 
@@ -223,29 +234,6 @@ fn empty(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The last commands of each rank.
-fn commands_text(again: &Again) -> String {
-    let mut text =
-        String::from("The last commands of each rank, at the cycles at which they were posted\n");
-    if !again.steady {
-        text += "(time advances while host code runs: each cycle is that of the last read of the clock)\n";
-    }
-    for (rank, log) in &again.logs {
-        let commands = &log.commands;
-        let (kept, number) = (commands.last().count(), commands.number);
-        // Writing to a String can't fail.
-        let _ = writeln!(
-            text,
-            "\nrank {rank} {}: the last {kept} of {number} commands",
-            log.doing
-        );
-        for (cycle, command) in commands.last() {
-            let _ = writeln!(text, "{cycle:>12}  {command}");
-        }
-    }
-    text
 }
 
 impl Explanation {
@@ -282,14 +270,32 @@ impl Explanation {
 
     /// Writes waves of the cycles before the failure, and view files for wave viewers.
     fn waves(&mut self, explainer: &Explainer<'_>, outcome: &Outcome, again: &Again) {
-        let (traces, at) = match &explainer.waves {
-            Waves::Recorded(file) => (traces(file), At::BeforeEnd(again.end - again.cycle())),
-            Waves::OnFailure if again.outcome.verdict.is_failed() => (
-                self.record_waves(explainer, outcome, again),
-                At::AfterStart(again.cycle() - explainer.first_cycle(again)),
-            ),
-            Waves::Never | Waves::OnFailure => return,
-        };
+        match &explainer.waves {
+            Waves::Recorded(file) => {
+                self.views(traces(file), At::BeforeEnd(again.end - again.cycle()));
+            }
+            Waves::OnFailure if again.outcome.verdict.is_failed() => {
+                let span = Span {
+                    resets: again.resets,
+                    failed: again.cycle(),
+                    before: explainer.waves_cycles,
+                };
+                self.record_waves(explainer.backend, span, |uri| {
+                    // Dropping the board closes the traces.
+                    let board = (explainer.open)(uri).map_err(|error| error.to_string())?;
+                    let third = run_test_within(outcome.test, board, &explainer.settings(outcome));
+                    // The failure may name the board, whose URI differs when waves are recorded.
+                    let verdict = third.verdict.to_string().replace(uri, explainer.backend);
+                    Ok((verdict != again.verdict)
+                        .then(|| format!("with waves, the test {verdict}")))
+                });
+            }
+            Waves::Never | Waves::OnFailure => {}
+        }
+    }
+
+    /// Writes view files for wave viewers.
+    fn views(&mut self, traces: Vec<PathBuf>, at: At) {
         for trace in traces {
             let stem = trace.file_stem().unwrap_or_default().to_string_lossy();
             match View::of(&trace, at) {
@@ -306,38 +312,28 @@ impl Explanation {
         }
     }
 
-    /// Runs the test again and records waves of the cycles before the failure.
-    fn record_waves(
+    /// Records waves of the cycles before a failure, and writes view files for wave viewers. `run`
+    /// repeats the run on the boards of a URI, and returns a note if the run ended differently.
+    pub fn record_waves(
         &mut self,
-        explainer: &Explainer<'_>,
-        outcome: &Outcome,
-        again: &Again,
-    ) -> Vec<PathBuf> {
+        backend: &str,
+        span: Span,
+        run: impl FnOnce(&str) -> Result<Option<String>, String>,
+    ) {
         let file = self.folder.join(WAVES);
-        let from = explainer.first_cycle(again);
-        let uri = match uri::with_waves(explainer.backend, &file) {
-            Ok(uri) => {
-                let (reset, to) = (again.resets, again.cycle() + AFTER);
-                format!("{uri}&waves-reset={reset}&waves-from={from}&waves-to={to}")
-            }
-            Err(error) => {
-                self.note(format!("no waves: {error}"));
-                return Vec::new();
-            }
-        };
-        let board = match (explainer.open)(&uri) {
-            Ok(board) => board,
-            Err(error) => {
-                self.note(format!("no waves: {error}"));
-                return Vec::new();
-            }
-        };
-        // Dropping the board closes the traces.
-        let third = run_test_within(outcome.test, board, &explainer.settings(outcome));
-        // The failure may name the board, whose URI differs when waves are recorded.
-        let verdict = third.verdict.to_string().replace(&uri, explainer.backend);
-        if verdict != again.verdict {
-            self.note(format!("with waves, the test {verdict}"));
+        let from = span.first();
+        let with_waves = std::path::absolute(&file)
+            .map_err(|error| error.to_string())
+            .and_then(|file| uri::with_waves(backend, &file).map_err(|error| error.to_string()));
+        let ended = with_waves.and_then(|uri| {
+            let (reset, to) = (span.resets, span.failed + AFTER);
+            run(&format!(
+                "{uri}&waves-reset={reset}&waves-from={from}&waves-to={to}"
+            ))
+        });
+        match ended {
+            Ok(note) => self.notes.extend(note),
+            Err(error) => return self.note(format!("no waves: {error}")),
         }
         let traces = traces(&file);
         for trace in &traces {
@@ -349,7 +345,7 @@ impl Explanation {
                 "no waves: the run did not reach cycle {from} again"
             ));
         }
-        traces
+        self.views(traces, At::AfterStart(span.failed - from));
     }
 
     /// The contents of the folder, and the commands that show them.
@@ -370,13 +366,20 @@ impl Explanation {
                 "at cycle {cycle} of the run after reset {resets} of the board"
             );
         }
+        text + &self.contents(explainer.waves_cycles)
+    }
+
+    /// The notes, and the files with their descriptions.
+    #[must_use]
+    pub fn contents(&self, waves_cycles: u64) -> String {
+        let mut text = String::new();
+        // Writing to a String can't fail.
         for note in &self.notes {
             let _ = writeln!(text, "note: {note}");
         }
         text.push('\n');
         for file in &self.files {
-            let what = what(explainer.waves_cycles, file);
-            let _ = writeln!(text, "{file:14}  {what}");
+            let _ = writeln!(text, "{file:14}  {}", what(waves_cycles, file));
         }
         text
     }
@@ -387,7 +390,7 @@ impl Explanation {
 pub fn what(waves_cycles: u64, file: &str) -> String {
     match (file, file.rsplit_once('.')) {
         ("failure.txt", _) => "the message, the cycle, and the list of files".to_owned(),
-        ("commands.txt", _) => "the last commands of each rank".to_owned(),
+        (COMMANDS, _) => "the last commands of each rank".to_owned(),
         (PACKETS, _) => "the last packets of each board".to_owned(),
         ("output.txt", _) => "what the program printed".to_owned(),
         ("waits.txt", _) => "the ranks that wait for each other".to_owned(),
@@ -490,7 +493,7 @@ mod tests {
         assert!(again.end > 0 && again.cycle() == again.end);
         // At least one reset by the suite and one by the job.
         assert!(again.resets >= 2);
-        let text = commands_text(&again);
+        let text = again.commands.as_str();
         let put = text
             .lines()
             .find(|line| line.contains("X_PUT to rank 1, slot 0"));

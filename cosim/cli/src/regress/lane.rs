@@ -115,7 +115,7 @@ impl Lane {
             tier: if self.full { Tier::Full } else { Tier::Quick },
             watchdog_cycles: self.watchdog.unwrap_or(default.watchdog_cycles),
             time_limit: Some(self.time_limit()),
-            own_boards: self.waves() == WavesWhen::Always,
+            own_boards: self.programs.is_none() && self.waves() == WavesWhen::Always,
         }
     }
 
@@ -128,10 +128,10 @@ impl Lane {
         }
     }
 
-    /// When waves are recorded.
+    /// When waves are recorded. Programs have waves of failed runs only.
     pub fn waves(&self) -> WavesWhen {
-        if self.programs.is_some() {
-            return WavesWhen::Never;
+        if let (Some(_), Some(WavesWhen::Always)) = (&self.programs, self.waves) {
+            return WavesWhen::OnFailure;
         }
         self.waves.unwrap_or(match check_waves(&self.backend) {
             Ok(()) => WavesWhen::OnFailure,

@@ -9,14 +9,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use alcor_test::explain::{Explanation, PACKETS, uri};
+use alcor_test::explain::{COMMANDS, Explanation, PACKETS, Span};
 use alcor_test::{Capability, Case, Context, Failure, Outcome, Result, Test};
 use regex::Regex;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
-use super::args::{Args, BACKEND, SEED};
+use super::args::{Args, BACKEND, SEED, WavesWhen};
 use super::lane::Lane;
 use super::profile::{Expression, Seed};
+use crate::backends;
 
 /// A table `[[program]]`.
 #[derive(Deserialize)]
@@ -25,7 +27,7 @@ pub struct Program {
     name: String,
     /// The program and its arguments; `{seed}` in one stands for the seed.
     run: Vec<String>,
-    #[serde(default = "backends")]
+    #[serde(default = "default_backends")]
     backends: Vec<String>,
     ranks: Option<u32>,
     #[serde(default)]
@@ -47,7 +49,7 @@ pub struct Program {
     drift: f64,
 }
 
-fn backends() -> Vec<String> {
+fn default_backends() -> Vec<String> {
     vec![BACKEND.to_owned()]
 }
 
@@ -55,6 +57,9 @@ fn backends() -> Vec<String> {
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The scheduler's time limit is this much longer than the program's.
 const LATER: Duration = Duration::from_secs(30);
+/// Time between the request to end and the kill. It is longer than the time that `alcor run` gives
+/// its ranks.
+const GRACE: Duration = Duration::from_secs(10);
 /// Largest output in bytes; a program that prints more fails.
 const OUTPUT: u64 = 16 << 20;
 /// Number of lines of output that a failure shows.
@@ -200,38 +205,21 @@ fn test(name: String, summary: String, run: Arc<Run>) -> &'static Test {
 }
 
 impl Programs {
-    /// Explains a failure: runs the program again, and leaves its output and the last packets of
-    /// each board.
+    /// Explains a failure: runs the program again, and leaves its output, the last commands of each
+    /// rank, the last packets of each board, and waves of the last cycles.
     pub fn explain(&self, lane: &Lane, outcome: &Outcome) -> Explanation {
         let mut explanation = Explanation::begin(lane.failure_folder(outcome));
-        let packets = std::path::absolute(explanation.folder.join(PACKETS));
-        let with_packets = packets
-            .ok()
-            .and_then(|file| uri::with_packets(&lane.backend, &file));
-        let uri = with_packets.as_deref().unwrap_or(&lane.backend);
-        match self
-            .runs
-            .get(outcome.test.name)
-            .map(|run| run.run(uri, outcome.run_seed))
-        {
-            Some(Ok(ended)) => {
-                explanation.leave(OUTPUT_FILE, &(ended.stdout + &ended.stderr));
-                if explanation.folder.join(PACKETS).is_file() {
-                    explanation.files.push(PACKETS.to_owned());
-                }
-            }
-            Some(Err(error)) => {
-                explanation.note(format!("the program can't be run again: {error}"))
-            }
-            None => {}
+        if let Some(run) = self.runs.get(outcome.test.name) {
+            run.explain(lane, outcome.run_seed, &mut explanation);
         }
         let text = format!(
-            "{} {}\n\nbackend {}, seed {}\nrepeat: {}\n",
+            "{} {}\n\nbackend {}, seed {}\nrepeat: {}\n{}",
             outcome.test.name,
             outcome.verdict,
             lane.backend,
             outcome.run_seed,
-            lane.repeat(outcome)
+            lane.repeat(outcome),
+            explanation.contents(lane.waves_cycles)
         );
         explanation.leave("failure.txt", &text);
         explanation
@@ -253,16 +241,19 @@ struct Ended {
 struct Stats {
     cycles: u64,
     digest: Option<u32>,
+    /// Number of resets of the boards before the end of the run, if the run was recorded and a
+    /// rank attached.
+    resets: Option<u64>,
 }
 
 impl Run {
     fn test(&self, context: &Context) -> Result {
         let command = self.command(context.run_seed()).join(" ");
         let ended = self
-            .run(&self.backend, context.run_seed())
+            .run(&self.backend, context.run_seed(), None)
             .map_err(|error| Failure::new(&command, "a run", error))?;
-        if let Some(Stats { cycles, digest }) = ended.stats {
-            context.count(cycles, digest);
+        if let Some(stats) = &ended.stats {
+            context.count(stats.cycles, stats.digest);
         }
         let Some(status) = ended.status else {
             let limit = format!("an end within {} s", self.limit.as_secs_f64());
@@ -287,13 +278,54 @@ impl Run {
         let Some((expected, percent)) = self.cycles else {
             return Ok(());
         };
-        let found = ended.stats.map_or(0, |stats| stats.cycles);
+        let found = ended.stats.as_ref().map_or(0, |stats| stats.cycles);
         let drift = expected.abs_diff(found) as f64 * 100.0;
         if drift <= percent * expected as f64 {
             return Ok(());
         }
         let expected = format!("{expected} cycles, {percent} % more or less");
         Err(Failure::new(command, expected, found))
+    }
+
+    /// Runs the program again, and again with waves, and leaves the records.
+    fn explain(&self, lane: &Lane, seed: u64, explanation: &mut Explanation) {
+        let records = std::path::absolute(&explanation.folder)
+            .and_then(|folder| self.run(&self.backend, seed, Some(&folder)));
+        let again = match records {
+            Ok(again) => again,
+            Err(error) => {
+                return explanation.note(format!("the program can't be run again: {error}"));
+            }
+        };
+        explanation.leave(OUTPUT_FILE, &(again.stdout.clone() + &again.stderr));
+        for file in [COMMANDS, PACKETS] {
+            if explanation.folder.join(file).is_file() {
+                explanation.files.push(file.to_owned());
+            }
+        }
+        let Some((cycles, resets)) = again
+            .stats
+            .as_ref()
+            .and_then(|stats| Some((stats.cycles, stats.resets?)))
+            .filter(|_| lane.waves() != WavesWhen::Never)
+        else {
+            return;
+        };
+        let span = Span {
+            resets,
+            failed: cycles,
+            before: lane.waves_cycles,
+        };
+        explanation.record_waves(&self.backend, span, |uri| {
+            // Builds the model with waves, which the time limit of the program does not include.
+            drop(backends::open(uri).map_err(|error| error.to_string())?);
+            let third = self
+                .run(uri, seed, None)
+                .map_err(|error| error.to_string())?;
+            let is_same = third.status == again.status && third.lines() == again.lines();
+            Ok((!is_same)
+                .then(|| format!("with waves, {}", third.last("the program ended otherwise"))))
+        });
     }
 
     /// The program and its arguments.
@@ -303,13 +335,17 @@ impl Run {
         parts.map(|part| part.replace("{seed}", &seed)).collect()
     }
 
-    /// Runs the program on a backend.
-    fn run(&self, uri: &str, seed: u64) -> io::Result<Ended> {
+    /// Runs the program on a backend. Writes commands and packets to the folder `records`, if the
+    /// boards are simulated.
+    fn run(&self, uri: &str, seed: u64, records: Option<&Path>) -> io::Result<Ended> {
         let stats = std::env::temp_dir().join(format!("alcor-{:016x}.json", rand::random::<u64>()));
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["run", "--no-prefix", "--backend", uri]);
         if uri.starts_with("cosim:") {
             command.arg("--stats").arg(&stats);
+            if let Some(folder) = records {
+                command.arg("--record").arg(folder);
+            }
         }
         if let Some(ranks) = self.ranks {
             command.args(["--ranks", &ranks.to_string()]);
@@ -344,6 +380,13 @@ impl Run {
 }
 
 impl Ended {
+    /// The lines of the output, sorted: ranks print at the same time.
+    fn lines(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.stdout.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+
     /// Describes how it ended, with its last lines of output.
     fn last(&self, how: &str) -> String {
         let lines: Vec<_> = self.stdout.lines().chain(self.stderr.lines()).collect();
@@ -371,14 +414,21 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8
     })
 }
 
-/// Waits for a process, and ends it after the limit; its ranks end with it.
+/// Waits for `alcor run`. After the limit, asks the process to end, so that it still writes its
+/// records, and kills it if it does not end. Its ranks end with it.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let start = Instant::now();
+    let mut is_asked = false;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            return Ok((!is_asked).then_some(status));
         }
-        if start.elapsed() > limit {
+        if start.elapsed() > limit && !is_asked {
+            is_asked = true;
+            let pid = Pid::from_child(child);
+            kill_process(pid, Signal::TERM)?;
+        }
+        if start.elapsed() > limit + GRACE {
             child.kill()?;
             child.wait()?;
             return Ok(None);

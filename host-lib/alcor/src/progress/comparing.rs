@@ -1,9 +1,9 @@
 //! Compares the calls of the members of a communicator, after a collective has reported that the
 //! calls differ.
 //!
-//! A collective reports the kind of the difference only. So each member that takes this report
-//! sends its call to all other members, and waits for their calls. The wait has a limit, because a
-//! member need not take the report at all.
+//! A collective reports the kind of the difference only. So each member sends its call to all other
+//! members once it waits in the library after this report. A member that claims the result waits
+//! for the calls of the others. The wait has a limit, because a member may stay outside the library.
 
 use super::Progress;
 use crate::request::{CollectiveDescriptor, Descriptor, Request};
@@ -39,13 +39,13 @@ impl Progress {
         result
     }
 
-    /// Sends this rank's call to all other members, and waits for their calls.
+    /// Waits for the calls of all other members.
     fn compare(
         &mut self,
         software: &mut Software,
         collective: &CollectiveDescriptor,
     ) -> Result<()> {
-        software.send_call(collective);
+        self.send_calls(software);
         let compared = self.wait_for_calls(software, collective);
         software.cancel_call(collective);
         compared

@@ -10,14 +10,17 @@ use crate::software::{Software, Task};
 use crate::{Cycle, Error, Result};
 
 impl Progress {
-    /// Advances collectives in software and waiting messages. Returns whether any made progress.
+    /// Advances collectives in software and waiting messages, and sends this rank's calls of
+    /// collectives whose members' calls differ. Returns whether a collective or message made
+    /// progress.
     pub(crate) fn drive(&mut self) -> Result<bool> {
         let posted = self.post_messages()?;
         // Posting may wait. That wait must not drive collectives.
         let Some(mut software) = self.software.take() else {
             return Ok(posted);
         };
-        let moved = if software.is_active() {
+        self.send_calls(&mut software);
+        let moved = if software.is_active() || software.sends_calls() {
             match self.port.now() {
                 Ok(now) => software.advance(self, now),
                 Err(error) => Err(error),
@@ -27,6 +30,15 @@ impl Progress {
         };
         self.software = Some(software);
         Ok(moved? | posted)
+    }
+
+    /// Queues this rank's calls of collectives whose members' calls differ.
+    pub(super) fn send_calls(&mut self, software: &mut Software) {
+        for descriptor in self.outstanding.take_differing() {
+            if let Descriptor::Collective(collective) = &*descriptor {
+                software.send_call(collective);
+            }
+        }
     }
 
     /// Time of the next poll of the mail or of messages.

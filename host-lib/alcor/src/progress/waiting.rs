@@ -316,9 +316,11 @@ impl Progress {
             Wanted::Registration => causes::REGISTRATION.mask(),
             Wanted::Kernel => causes::KERNEL.mask(),
         };
-        // The command queue drains without the host.
+        // The command queue drains without the host. A collective of hardware may end with a
+        // difference between the members' calls, which this rank then reports to the others.
         let is_armed = matches!(want, Wanted::Completions(_) | Wanted::Credits(_));
-        if !is_armed && self.has_queue() && self.outstanding.len() > 0 {
+        let has_more = self.has_queue() || !self.unit.is_idle();
+        if !is_armed && has_more && self.outstanding.len() > 0 {
             self.wake_at_completion(1)?;
             cause |= causes::COMPLETION.mask();
         }

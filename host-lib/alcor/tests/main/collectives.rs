@@ -565,16 +565,48 @@ fn members_that_end_the_run_with_the_error_leave_time_for_the_others() {
     }
 }
 
+/// A member reports its call while it waits for anything, whether it claims, keeps or drops the
+/// request.
 #[test]
-fn a_member_that_does_not_look_leaves_its_call_unknown_and_stops_no_one() {
+fn a_member_that_does_not_claim_its_request_reports_its_call() {
+    for keeps in [false, true] {
+        run(3, |rank| {
+            let world = rank.world()?;
+            let is_other = rank.pid() == GlobalRank(1);
+            let mut vector = rank.alloc_from(&vec![1u32; if is_other { 2 } else { 3 }])?;
+            let request = world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?;
+            if is_other {
+                let kept = keeps.then_some(request);
+                rank.barrier()?;
+                drop(kept);
+                let error = rank.flush_all().expect_err("the counts differ");
+                assert!(error.to_string().contains("in the count"), "{error}");
+                return Ok(());
+            }
+            let text = rank
+                .wait(request)
+                .expect_err("the counts differ")
+                .to_string();
+            assert!(text.contains("rank 1 called allreduce of 2 u32"), "{text}");
+            assert!(!text.contains("unknown"), "{text}");
+            rank.barrier()
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_member_outside_the_library_leaves_its_call_unknown_and_stops_no_one() {
     run(3, |rank| {
         let world = rank.world()?;
         let count = if rank.pid() == GlobalRank(1) { 2 } else { 3 };
         let mut vector = rank.alloc_from(&vec![1u32; count])?;
         let request = world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?;
-        // Rank 1 knows that its request is complete, and claims the result after the others.
+        // Rank 1 learns that its request is complete, and then only looks at the clock.
         if rank.pid() == GlobalRank(1) {
             rank.wait_any(std::slice::from_ref(&request))?;
+            let began = rank.now()?.0;
+            while rank.now()?.0 < began + 200_000 {}
             rank.barrier()?;
         }
         let began = rank.now()?;

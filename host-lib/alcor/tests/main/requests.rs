@@ -107,7 +107,7 @@ fn failures_of_dropped_requests_surface_at_flush_once() {
         assert!(
             error
                 .to_string()
-                .starts_with("200 transfers failed after their requests")
+                .starts_with("200 operations failed after their requests")
         );
         rank.flush_all()?;
 

@@ -570,6 +570,35 @@ fn checked(context: &Context) -> Result {
     Ok(())
 }
 
+/// The last rank drops the request of a collective whose calls differ, and waits at a barrier. The
+/// other ranks learn its call all the same.
+#[alcor_test(ranks >= 2)]
+fn unclaimed_difference(context: &Context) -> Result {
+    context.run(|rank| {
+        let world = rank.world()?;
+        let is_last = rank.pid().0 + 1 == rank.nprocs();
+        let count = if is_last { 2 } else { 3 };
+        let mut vector = rank.alloc_from(&vec![1u32; count])?;
+        let request = world.iallreduce_in_place(rank, Operation::Sum, &mut vector)?;
+        let differs = |error: &Error| matches!(error, Error::CollectivesDiffer { .. });
+        if is_last {
+            drop(request);
+            rank.barrier()?;
+            let is_reported =
+                |error: &Error| matches!(error, Error::Unclaimed { first, .. } if differs(first));
+            return fails("the flush", "Error::Unclaimed", is_reported, rank.flush_all());
+        }
+        let result = rank.wait(request);
+        if let Err(Error::CollectivesDiffer { others, .. }) = &result {
+            let last = others.last().and_then(|other| other.call);
+            same("the count of the last rank", Some(2), last.map(|call| call.count))?;
+        }
+        fails("the request", "Error::CollectivesDiffer", differs, result)?;
+        Ok(rank.barrier()?)
+    })?;
+    Ok(())
+}
+
 /// What a rank alone can see to be wrong is refused before anything is posted.
 #[alcor_test(ranks >= 1)]
 fn bad_arguments(context: &Context) -> Result {

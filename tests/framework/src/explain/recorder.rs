@@ -1,6 +1,7 @@
 //! Boards of any backend with ports that record commands.
 
-use std::fmt;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::{
@@ -12,7 +13,7 @@ use super::commands::Commands;
 
 /// State of a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Doing {
+pub(super) enum Doing {
     /// No port of the rank is attached.
     #[default]
     Nothing,
@@ -41,12 +42,12 @@ impl fmt::Display for Doing {
 /// Record of a rank since the last reset of its board, up to the first ABORT of any rank. Commands
 /// after an ABORT would displace the commands that led to the failure.
 #[derive(Debug, Clone, Default)]
-pub struct RankLog {
-    pub board: u32,
-    pub commands: Commands,
-    pub doing: Doing,
+pub(super) struct RankLog {
+    pub(super) board: u32,
+    pub(super) commands: Commands,
+    pub(super) doing: Doing,
     /// Cycle of the rank's last observation.
-    pub now: u64,
+    pub(super) now: u64,
 }
 
 /// Record of all ranks of a cluster.
@@ -61,14 +62,30 @@ struct Log {
     end: u64,
 }
 
-/// Recorder of the accesses of a cluster's ports.
-#[derive(Debug, Clone, Default)]
-pub struct Recorder(Arc<Mutex<Log>>);
+/// Recorder of the commands that the ranks of a cluster post.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    log: Arc<Mutex<Log>>,
+    /// Ranks of a board.
+    local_ranks: u32,
+    /// Whether time stands still while host code runs.
+    steady: bool,
+}
 
 impl Recorder {
-    /// The same cluster with ports that report their accesses to the recorder.
-    pub fn over(cluster: &Cluster) -> (Cluster, Recorder) {
-        let recorder = Recorder::default();
+    /// Returns the same cluster with ports that report their accesses to the recorder.
+    ///
+    /// # Errors
+    /// If a board can't be identified.
+    pub fn over(cluster: &Cluster) -> Result<(Cluster, Recorder)> {
+        let recorder = Recorder {
+            log: Arc::default(),
+            local_ranks: cluster.identify()?.ranks,
+            steady: cluster
+                .boards()
+                .iter()
+                .all(|board| board.time_stands_still()),
+        };
         let boards = cluster.boards().len();
         {
             let mut log = recorder.lock();
@@ -80,32 +97,64 @@ impl Recorder {
             number,
             recorder: recorder.clone(),
         });
-        (recorded, recorder)
+        Ok((recorded, recorder))
     }
 
-    /// The record of each rank with its local number, in order of boards and local ranks.
-    pub fn ranks(&self) -> Vec<(u32, RankLog)> {
+    /// The record of each rank, by global rank.
+    pub(super) fn ranks(&self) -> BTreeMap<u32, RankLog> {
         let log = self.lock();
         let boards = log.ranks.iter();
         boards
             .flat_map(|ranks| (0..).zip(ranks))
-            .map(|(rank, log)| (rank, log.clone()))
+            .map(|(rank, log)| (log.board * self.local_ranks + rank, log.clone()))
             .collect()
     }
 
+    /// Returns the last commands of each rank as text.
+    #[must_use]
+    pub fn commands(&self) -> String {
+        let mut text = String::from(
+            "The last commands of each rank, at the cycles at which they were posted\n",
+        );
+        if !self.steady {
+            text += "(time advances while host code runs: each cycle is that of the last read of the clock)\n";
+        }
+        for (rank, log) in self.ranks() {
+            let commands = &log.commands;
+            let (kept, number) = (commands.last().count(), commands.number);
+            // Writing to a String can't fail.
+            let _ = writeln!(
+                text,
+                "\nrank {rank} {}: the last {kept} of {number} commands",
+                log.doing
+            );
+            for (cycle, command) in commands.last() {
+                let _ = writeln!(text, "{cycle:>12}  {command}");
+            }
+        }
+        text
+    }
+
     /// Cycle of the last observation of any rank since the last reset.
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.lock().end
     }
 
+    /// Returns whether no rank has attached since the last reset.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().ranks.iter().all(Vec::is_empty)
+    }
+
     /// Number of resets of the first board.
+    #[must_use]
     pub fn resets(&self) -> u64 {
         self.lock().resets.first().copied().unwrap_or(0)
     }
 
     fn lock(&self) -> MutexGuard<'_, Log> {
         // After a panic in another thread, at most one command is missing.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -244,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_run_is_recorded_from_its_reset_to_its_first_abort() {
-        let (cluster, recorder) = Recorder::over(&Cluster::from(SoftBoard::new(2)));
+        let (cluster, recorder) = Recorder::over(&Cluster::from(SoftBoard::new(2))).unwrap();
         let job = Job::new(&cluster).unwrap();
         job.run(2, |rank| {
             for _ in 0..5 {
@@ -253,14 +302,14 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        let texts = |rank: usize| -> Vec<String> {
+        let texts = |rank: u32| -> Vec<String> {
             let ranks = recorder.ranks();
-            let last = ranks[rank].1.commands.last();
+            let last = ranks[&rank].commands.last();
             last.map(|(_, command)| command.to_string()).collect()
         };
         let barriers = |rank| texts(rank).iter().filter(|text| *text == "BARRIER").count();
         assert!(barriers(0) >= 5 && barriers(1) >= 5, "{:?}", texts(0));
-        assert_eq!(recorder.ranks()[1].1.doing, Doing::Left);
+        assert_eq!(recorder.ranks()[&1].doing, Doing::Left);
 
         let resets = recorder.resets();
         let options = Options::default().watchdog_cycles(1000);
@@ -278,10 +327,10 @@ mod tests {
             lasts.iter().any(|text| text.starts_with("ABORT")),
             "{lasts:?}"
         );
-        let doing = |rank: usize| recorder.ranks()[rank].1.doing;
+        let doing = |rank: u32| recorder.ranks()[&rank].doing;
         let aborted = [0, 1].map(|rank| usize::from(doing(rank) == Doing::Aborted));
         assert_eq!(aborted.iter().sum::<usize>(), 1);
-        let waits = |rank: usize| matches!(recorder.ranks()[rank].1.doing, Doing::Waits(_));
+        let waits = |rank: u32| matches!(doing(rank), Doing::Waits(_));
         assert!(
             waits(0) || waits(1),
             "the one that did not abort still waits"
