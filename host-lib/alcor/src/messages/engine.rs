@@ -30,6 +30,10 @@ impl Progress {
             _ => Line::Receives,
         };
         let is_own = descriptor.message().is_some_and(Message::is_of_library);
+        // Receives that wait have precedence over this one for a returned message.
+        if self.messages.overflow.has_returned() {
+            self.post_messages()?;
+        }
         let (outcome, request) = self.begin(descriptor);
         let queued = match line {
             Line::Receives => self.receive_kept(Queued { outcome, held })?,

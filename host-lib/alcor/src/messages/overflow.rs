@@ -172,7 +172,12 @@ impl Overflow {
         self.is_crowded
             || self.deferred > 0
             || !self.relays.is_empty()
-            || self.returned.load(Ordering::Acquire)
+            || self.has_returned()
+    }
+
+    /// Returns whether the claim of a message was dropped.
+    pub(super) fn has_returned(&self) -> bool {
+        self.returned.load(Ordering::Acquire)
     }
 
     pub(super) fn listens(&self) -> bool {
