@@ -14,7 +14,7 @@ use alcor::{Board, Job, Rank};
 use alcor_abi::board::capabilities;
 use alcor_cosim::{SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
-use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, plot, rma};
+use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, plot, queues, rma};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -36,8 +36,11 @@ pub enum Subject {
     /// cycle.
     Rma,
     /// The matching unit: cycles from match to match, insert to insert, and request to result; and
-    /// messages that it matches: their rate, and their latency over the length of its queues.
+    /// the latency of messages that it matches, over the length of its queues.
     Alpu,
+    /// Messages: latency, rates, a put during a search, unmatched messages in front; and ping-pong
+    /// and streams over the size of a message.
+    Messages,
     /// Collectives over joined boards in hardware, in cycles, beside the physical limit and the
     /// same collectives in software.
     Collectives,
@@ -56,6 +59,7 @@ impl Subject {
         match self {
             Subject::Rma => "rma",
             Subject::Alpu => "alpu",
+            Subject::Messages => "messages",
             Subject::Collectives => "collectives",
             Subject::Host => "host",
             Subject::Sim => "sim",
@@ -87,7 +91,8 @@ pub struct Args {
     subject: Subject,
     /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, ring4 and torus8 for
     /// collectives, rma2 for host, rma4 for sim; for alpu the matching units of alpu128 and alpu256
-    /// with blocks of 8, 16 and 32, and messages on mpi2 and rma4]
+    /// with blocks of 8, 16 and 32, and queues of mpi2; for messages mpi2, rma2-wide, and the rates
+    /// of rma4]
     #[arg(long, value_name = "NAME")]
     config: Option<String>,
     /// Format of the rows
@@ -106,8 +111,12 @@ pub struct Args {
     /// results
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = op_by_name())]
     ops: Vec<Op>,
-    /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, or the rows of
-    /// `bench collectives`, into this SVG file
+    /// Measure only these rows of `bench messages`, separated by commas, and store no results: names,
+    /// or their beginnings up to a hyphen, for example `rate,send-8`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    rows: Vec<String>,
+    /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, the bandwidth of
+    /// `bench messages`, or the rows of `bench collectives`, into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]
@@ -120,7 +129,7 @@ pub struct Args {
 pub fn run(args: &Args) -> CommandResult {
     let is_traced = matches!(
         args.subject,
-        Subject::Rma | Subject::Alpu | Subject::Collectives
+        Subject::Rma | Subject::Alpu | Subject::Messages | Subject::Collectives
     );
     if args.logs.are_wanted() && !(is_traced && args.config.is_some()) {
         return Err(Error::NoTracedBench);
@@ -128,14 +137,18 @@ pub fn run(args: &Args) -> CommandResult {
     if !args.ops.is_empty() && args.subject != Subject::Collectives {
         return Err(Error::NoOpsToChoose);
     }
-    let store = match args.ops[..] {
-        [] => args.store.open(&args.subject.key())?,
+    if !args.rows.is_empty() && args.subject != Subject::Messages {
+        return Err(Error::NoRowsToChoose);
+    }
+    let store = match (&args.ops[..], &args.rows[..]) {
+        ([], []) => args.store.open(&args.subject.key())?,
         // A part of the rows would stand for all of them in the next comparison.
         _ => None,
     };
     let report = match args.subject {
         Subject::Rma => args.rma()?,
         Subject::Alpu => args.alpu()?,
+        Subject::Messages => args.messages()?,
         Subject::Collectives => args.collectives()?,
         Subject::Host => args.host()?,
         Subject::Sim => args.sim()?,
@@ -144,6 +157,7 @@ pub fn run(args: &Args) -> CommandResult {
         let picture = match args.subject {
             Subject::Collectives => plot::collectives(&report)?,
             Subject::Alpu => plot::queues(&report)?,
+            Subject::Messages => plot::bandwidth(&report)?,
             Subject::Rma | Subject::Host | Subject::Sim => plot::exchange(&report.rows)?,
         };
         std::fs::write(path, picture).map_err(Error::write(path))?;
@@ -202,7 +216,7 @@ impl Args {
                 .into_iter()
                 .flat_map(|name| ["8", "16", "32"].map(|cells| (name, cells)))
                 .map(|(name, cells)| with_option(name, "ALPU_BLOCK", cells))
-                .chain(["mpi2", "rma4"].map(str::to_owned))
+                .chain(std::iter::once("mpi2".to_owned()))
                 .collect(),
         };
         let mut rows = Vec::new();
@@ -214,18 +228,42 @@ impl Args {
                 rows.extend(alpu::rows(cluster)?);
                 continue;
             }
-            let found = messages::rows(cluster, |step| eprintln!("bench alpu: {config}: {step}"))?;
-            // Of two boards, each has its own rate.
+            rows.extend(queues::rows(cluster, |step| {
+                eprintln!("bench alpu: {config}: {step}");
+            })?);
+        }
+        let config = self.config.as_deref().unwrap_or("alpu256+alpu128+mpi2");
+        Ok(self.report(Subject::Alpu, config, "cycles", rows))
+    }
+
+    fn messages(&self) -> Result<Report, Error> {
+        // Configurations, and the beginnings of their rows.
+        let configs: Vec<(&str, &[&str])> = match &self.config {
+            Some(config) => vec![(config.as_str(), &[])],
+            None => vec![("mpi2", &[]), ("rma2-wide", &[]), ("rma4", &["rate"])],
+        };
+        let mut rows = Vec::new();
+        for (config, names) in &configs {
+            let cluster = open(&self.logs.add_to(config)?)?;
+            let is_wanted = |row: &str| {
+                (names.is_empty() || names.iter().any(|name| is_named(row, name)))
+                    && (self.rows.is_empty() || self.rows.iter().any(|name| is_named(row, name)))
+            };
+            let latency = cluster.link_figures().latency;
+            let found = messages::rows(cluster.cluster()?, latency, is_wanted, |step| {
+                eprintln!("bench messages: {config}: {step}");
+            })?;
+            // Rows of several configurations need names of their own.
             rows.extend(found.into_iter().map(|row| match configs.len() {
                 1 => row,
                 _ => row.of(config),
             }));
         }
-        let config = self
-            .config
-            .as_deref()
-            .unwrap_or("alpu256+alpu128+mpi2+rma4");
-        Ok(self.report(Subject::Alpu, config, "cycles", rows))
+        if rows.is_empty() {
+            return Err(Error::NoSuchRows(self.rows.join(",")));
+        }
+        let configs: Vec<&str> = configs.into_iter().map(|(config, _)| config).collect();
+        Ok(self.report(Subject::Messages, &configs.join("+"), "cycles", rows))
     }
 
     fn collectives(&self) -> Result<Report, Error> {
@@ -418,6 +456,12 @@ pub fn with_option(config: &str, name: &str, value: &str) -> String {
     format!("{config}{separator}{name}={value}")
 }
 
+/// Whether `name` is the name of a row, or its beginning up to a hyphen.
+fn is_named(row: &str, name: &str) -> bool {
+    let rest = row.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 /// Reads the name of a collective.
 fn op_by_name() -> impl TypedValueParser<Value = Op> {
     PossibleValuesParser::new(Op::ALL.map(Op::name))
@@ -581,6 +625,12 @@ mod tests {
             with_option("ring4?away=9", "threads", "2"),
             "ring4?away=9&threads=2"
         );
+    }
+
+    #[test]
+    fn rows_are_named_up_to_a_hyphen() {
+        assert!(is_named("rate-all", "rate") && is_named("rate-all", "rate-all"));
+        assert!(is_named("send-8", "send-8") && !is_named("send-80", "send-8"));
     }
 
     #[test]

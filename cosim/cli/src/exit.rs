@@ -92,6 +92,15 @@ pub enum Error {
     /// Only one benchmark has collectives to choose from.
     #[error("--ops selects collectives of `bench collectives`, and applies to no other benchmark")]
     NoOpsToChoose,
+    /// Only one benchmark has rows to choose from.
+    #[error("--rows selects rows of `bench messages`, and applies to no other benchmark")]
+    NoRowsToChoose,
+    /// No measured configuration has a row of this name.
+    #[error(
+        "`--rows {0}` names no row of `bench messages`; rows begin with rate, send-8, put, \
+         match-depth, ping-pong, bandwidth, stream and bidirectional"
+    )]
+    NoSuchRows(String),
     /// A path can't stand in a URI.
     #[error(
         "a timeline or packet log can't be written to `{path}`: the path contains `&`, or is not text",
@@ -246,6 +255,8 @@ impl From<&Error> for Exit {
             | Error::ManyTraces(_)
             | Error::NoTracedBench
             | Error::NoOpsToChoose
+            | Error::NoRowsToChoose
+            | Error::NoSuchRows(_)
             | Error::BadLogPath(_)
             | Error::OneBoard { .. }
             | Error::SharedTwice(_)

@@ -320,7 +320,7 @@ fn benchmarks_are_remembered_and_compared_with_the_run_before() {
     let page = || reported(folder, &[&SOFT[..], &["--filter", "^put.typed$"]].concat()).1;
     let never = text(&page(), "#benches");
     assert!(
-        never.contains("Never run here alcor bench rma alcor bench alpu"),
+        never.contains("Never run here alcor bench rma alcor bench alpu alcor bench messages"),
         "{never}"
     );
 

@@ -200,6 +200,120 @@ impl Rank {
         })
     }
 
+    /// Waits until at least one of `requests` is complete. Returns the indices of all complete
+    /// requests, in order. [`Rank::wait`] on these requests returns their results. Without requests,
+    /// returns no index at once.
+    ///
+    /// # Errors
+    /// As [`Rank::wait`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    ///     let me = rank.pid();
+    ///     let mut values = [[0u8], [0], [0]];
+    ///     let mut requests = Vec::new();
+    ///     for (tag, value) in (0..).zip(&mut values) {
+    ///         requests.push(rank.irecv(me, tag, value)?);
+    ///     }
+    ///     rank.send(me, 2, &[7u8])?;
+    ///     rank.send(me, 0, &[5u8])?;
+    ///     rank.barrier()?; // both messages have arrived
+    ///     assert_eq!(rank.wait_some(&requests)?, [0, 2]);
+    ///     rank.send(me, 1, &[6u8])?;
+    ///     rank.wait_all(requests)?;
+    ///     assert_eq!(values, [[5], [6], [7]]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_some(&mut self, requests: &[Request<'_>]) -> Result<Vec<usize>> {
+        if !requests.is_empty() {
+            self.wait_any(requests)?;
+        }
+        let known = |&place: &usize| requests[place].is_known();
+        Ok((0..requests.len()).filter(known).collect())
+    }
+
+    /// Returns the index of the first complete request, without waiting, or `None` if no request is
+    /// complete. [`Rank::wait`] on this request returns its result.
+    ///
+    /// # Errors
+    /// [`Error::ForeignRequest`]; [`Error::Watchdog`] if the program has polled for longer than a
+    /// wait may last.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let me = rank.pid();
+    /// let (mut low, mut high) = ([0u8], [0u8]);
+    /// let requests = [rank.irecv(me, 0, &mut low)?, rank.irecv(me, 1, &mut high)?];
+    /// assert_eq!(rank.test_any(&requests)?, None);
+    /// rank.send(me, 1, &[5u8])?;
+    /// let first = loop {
+    ///     if let Some(first) = rank.test_any(&requests)? {
+    ///         break first;
+    ///     }
+    /// };
+    /// assert_eq!(first, 1);
+    /// # rank.send(me, 0, &[5u8])?;
+    /// # rank.wait_all(requests)
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn test_any(&mut self, requests: &[Request<'_>]) -> Result<Option<usize>> {
+        for request in requests {
+            self.progress.outstanding.check(request)?;
+        }
+        let known = || requests.iter().position(Request::is_known);
+        let awaited = |progress: &Progress| progress.awaited(requests.iter());
+        if !requests.is_empty() {
+            self.progress.poll(awaited, |_| known().is_some())?;
+        }
+        Ok(known())
+    }
+
+    /// Returns whether all of `requests` are complete, without waiting. The buffers of complete
+    /// requests have the data then.
+    ///
+    /// # Errors
+    /// The error of the first failed request in order, once all requests are complete;
+    /// [`Error::ForeignRequest`]; [`Error::Watchdog`] if the program has polled for longer than a
+    /// wait may last.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let me = rank.pid();
+    /// let (mut low, mut high) = ([0u8], [0u8]);
+    /// let mut requests = [rank.irecv(me, 0, &mut low)?, rank.irecv(me, 1, &mut high)?];
+    /// rank.send(me, 1, &[5u8])?;
+    /// assert!(!rank.test_all(&mut requests)?);
+    /// rank.send(me, 0, &[4u8])?;
+    /// while !rank.test_all(&mut requests)? {}
+    /// # drop(requests);
+    /// assert_eq!((low, high), ([4], [5]));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn test_all(&mut self, requests: &mut [Request<'_>]) -> Result<bool> {
+        for request in &*requests {
+            self.progress.outstanding.check(request)?;
+        }
+        let asked = &*requests;
+        let awaited = |progress: &Progress| progress.awaited(asked.iter());
+        let are_known = || asked.iter().all(Request::is_known);
+        if !self.progress.poll(awaited, |_| are_known())? {
+            return Ok(false);
+        }
+        let claims = requests.iter_mut().map(|request| self.end_request(request));
+        // Every request is claimed, so no flush reports its failure again.
+        claims.fold(Ok(()), Result::and).map(|()| true)
+    }
+
     pub(crate) fn wait_for_all(&mut self, requests: &[Request<'_>]) -> Result<()> {
         let missing = || {
             requests

@@ -122,7 +122,9 @@ pub use kernel::{Kernel, KernelCommand, KernelCompletion, KernelState};
 pub use lab::Lab;
 pub use launch::Launch;
 pub use layer::{BoardLayer, PortLayer};
-pub use messages::{MatchCounters, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
+pub use messages::{
+    MatchCounters, MatchedMessage, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag,
+};
 pub use operation::{Operation, Reducible};
 pub use paper::Paper;
 pub use rank::Rank;

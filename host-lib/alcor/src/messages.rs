@@ -24,6 +24,7 @@
 mod communicator;
 mod context;
 mod engine;
+mod matched;
 mod matching;
 mod message;
 mod overflow;
@@ -37,6 +38,7 @@ use crate::request::{Held, Outcome};
 use crate::{BoardInfo, Cycle, Options};
 
 pub(crate) use context::{Contexts, WORLD};
+pub use matched::MatchedMessage;
 pub use matching::MatchCounters;
 pub use message::{Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
 use overflow::Overflow;

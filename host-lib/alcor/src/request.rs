@@ -565,11 +565,11 @@ impl Outstanding {
         Some(completed)
     }
 
-    /// Removes a send that has not ended, and frees its id.
-    pub(crate) fn withdraw_send(&mut self, id: u32) -> Option<(Outcome, Held)> {
+    /// Removes a send or receive that has not ended, and frees its id.
+    pub(crate) fn withdraw(&mut self, id: u32, kind: MessageKind) -> Option<(Outcome, Held)> {
         let place = self.by_id.get_mut(id as usize)?;
         let message = place.message()?;
-        if message.kind != MessageKind::Send {
+        if message.kind != kind {
             return None;
         }
         self.bytes -= u64::from(message.length);
@@ -674,6 +674,28 @@ impl Outstanding {
         };
         let receives = self.messages().filter(is_receive);
         receives.filter_map(Place::number).collect()
+    }
+
+    /// Returns the number of the first receive under way that matches a message.
+    pub(crate) fn receive_for(&self, context: u8, found: &MessageStatus) -> Option<u64> {
+        let matches = |place: &&Place| {
+            let message = place.message();
+            message.is_some_and(|message| {
+                message.kind == MessageKind::Receive && message.is_for(context, found)
+            })
+        };
+        let receives = self.messages().filter(matches);
+        receives.filter_map(Place::number).min()
+    }
+
+    /// Returns the number of the operation of an id.
+    pub(crate) fn number_of(&self, id: u32) -> Option<u64> {
+        self.by_id.get(id as usize)?.number()
+    }
+
+    /// Identifies the rank of these operations within this process.
+    pub(crate) fn issuer(&self) -> u64 {
+        self.spare.issuer()
     }
 
     /// Returns the id of a send, receive or probe under way.

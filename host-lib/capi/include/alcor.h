@@ -395,6 +395,11 @@ typedef struct alcor_comm alcor_comm;
 typedef struct alcor_memory alcor_memory;
 
 /**
+ * The object behind an alcor_message_t.
+ */
+typedef struct alcor_message alcor_message;
+
+/**
  * The object behind an alcor_rank_t.
  */
 typedef struct alcor_rank alcor_rank;
@@ -460,8 +465,8 @@ typedef struct alcor_window *alcor_window_t;
 
 /**
  * An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
- * alcor_wait_any, alcor_test once the request is complete, or alcor_request_free. NULL is a
- * request with nothing to wait for.
+ * alcor_wait_any, alcor_wait_some, by alcor_test, alcor_test_all or alcor_test_any once the request
+ * is complete, or by alcor_request_free. NULL is a request with nothing to wait for.
  */
 typedef struct alcor_request *alcor_request_t;
 
@@ -497,6 +502,12 @@ typedef struct alcor_status_t {
  * alcor_comm_split and alcor_comm_dup, and end with alcor_comm_free.
  */
 typedef struct alcor_comm *alcor_comm_t;
+
+/**
+ * A message that a matched probe has taken out of the queue. Made by alcor_mprobe and
+ * alcor_improbe; ended by alcor_mrecv, alcor_imrecv or alcor_message_free.
+ */
+typedef struct alcor_message *alcor_message_t;
 
 /**
  * The type of a collective's elements: one of alcor_type.
@@ -848,6 +859,57 @@ alcor_result_t alcor_wait_any(alcor_rank_t rank,
                               struct alcor_status_t *status);
 
 /**
+ * Reports whether one of `count` requests is complete, without waiting. Of several complete
+ * requests, the first in order is freed and set to NULL. Requests that are NULL are ignored.
+ *
+ * done: receives whether a request is complete; true if all are NULL. index: receives its index, or
+ * ALCOR_UNDEFINED without one. status: receives the result, if a request is complete; may be NULL.
+ *
+ * Errors: as alcor_wait_any.
+ */
+alcor_result_t alcor_test_any(alcor_rank_t rank,
+                              size_t count,
+                              alcor_request_t *requests,
+                              bool *done,
+                              uint32_t *index,
+                              struct alcor_status_t *status);
+
+/**
+ * Waits until at least one of `count` requests is complete, frees all complete requests and sets
+ * them to NULL. Requests that are NULL are ignored.
+ *
+ * ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
+ * indices: `count` numbers; the first `ended` receive the indices of the complete requests, in
+ * order. statuses: `count` statuses; the first `ended` receive the results, and in `result` the
+ * result codes; may be NULL.
+ *
+ * Errors: that of the first failed request in order, once all complete requests are freed; as
+ * alcor_wait. If *ended is 0, no request was freed. ALCOR_ERR_HANDLE, also for the same request
+ * twice, is returned without a wait.
+ */
+alcor_result_t alcor_wait_some(alcor_rank_t rank,
+                               size_t count,
+                               alcor_request_t *requests,
+                               uint32_t *ended,
+                               uint32_t *indices,
+                               struct alcor_status_t *statuses);
+
+/**
+ * Reports whether all of `count` requests are complete, without waiting. If they are, frees them
+ * and sets them to NULL. Requests that are NULL are complete.
+ *
+ * done: receives whether all requests are complete. statuses: `count` statuses. Each receives the
+ * result of its request, if all are complete, and in `result` the result code; may be NULL.
+ *
+ * Errors: that of the first failed request in order, once all are complete; as alcor_wait_all.
+ */
+alcor_result_t alcor_test_all(alcor_rank_t rank,
+                              size_t count,
+                              alcor_request_t *requests,
+                              bool *done,
+                              struct alcor_status_t *statuses);
+
+/**
  * Frees a request without waiting for it, and sets *request to NULL. The operation still
  * completes; if it fails, the next flush, or alcor_finish, returns the error. Its memory is in use
  * until then. A request that is NULL is freed already.
@@ -933,6 +995,78 @@ alcor_result_t alcor_send(alcor_rank_t rank,
                           uint32_t to,
                           uint32_t tag,
                           alcor_comm_t comm);
+
+/**
+ * As alcor_send, in the synchronous mode of MPI: waits until a receive has taken the message. The
+ * receiver's library cannot complete the call.
+ *
+ * Errors: as alcor_send.
+ */
+alcor_result_t alcor_ssend(alcor_rank_t rank,
+                           alcor_memory_t memory,
+                           size_t offset,
+                           size_t bytes,
+                           uint32_t to,
+                           uint32_t tag,
+                           alcor_comm_t comm);
+
+/**
+ * Starts an alcor_ssend. The memory must not change until the request is complete, which is when a
+ * receive has taken the message.
+ *
+ * request: receives the request; NULL if the call fails.
+ *
+ * Errors: as alcor_send.
+ */
+alcor_result_t alcor_issend(alcor_rank_t rank,
+                            alcor_memory_t memory,
+                            size_t offset,
+                            size_t bytes,
+                            uint32_t to,
+                            uint32_t tag,
+                            alcor_comm_t comm,
+                            alcor_request_t *request);
+
+/**
+ * Sends one message and receives another, as alcor_send and alcor_recv at the same time. So ranks
+ * that send to each other, in a pair or in a ring, may all call alcor_sendrecv.
+ *
+ * status: receives source, tag and length of the received message; may be NULL.
+ *
+ * Errors: as alcor_send and alcor_recv. The error of the receive has precedence.
+ */
+alcor_result_t alcor_sendrecv(alcor_rank_t rank,
+                              alcor_memory_t send_memory,
+                              size_t send_offset,
+                              size_t send_bytes,
+                              uint32_t to,
+                              uint32_t send_tag,
+                              alcor_memory_t memory,
+                              size_t offset,
+                              size_t bytes,
+                              uint32_t source,
+                              uint32_t tag,
+                              alcor_comm_t comm,
+                              struct alcor_status_t *status);
+
+/**
+ * As alcor_sendrecv, in place: sends `bytes` bytes from byte `offset` of the piece on, and receives
+ * the other message into the same bytes.
+ *
+ * status: receives source, tag and length of the received message; may be NULL.
+ *
+ * Errors: as alcor_sendrecv, and ALCOR_ERR_NO_MEMORY.
+ */
+alcor_result_t alcor_sendrecv_replace(alcor_rank_t rank,
+                                      alcor_memory_t memory,
+                                      size_t offset,
+                                      size_t bytes,
+                                      uint32_t to,
+                                      uint32_t send_tag,
+                                      uint32_t source,
+                                      uint32_t tag,
+                                      alcor_comm_t comm,
+                                      struct alcor_status_t *status);
 
 /**
  * Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or
@@ -1045,6 +1179,74 @@ alcor_result_t alcor_iprobe(alcor_rank_t rank,
                             alcor_comm_t comm,
                             bool *is_there,
                             struct alcor_status_t *status);
+
+/**
+ * Waits until there is a message that a receive of this source and tag would take next, and takes
+ * the message out of the queue. Only alcor_mrecv or alcor_imrecv can receive the message.
+ *
+ * message: receives the message; NULL if the call fails. status: receives the message's source, tag
+ * and length; may be NULL.
+ *
+ * Errors: as alcor_send; ALCOR_ERR_NO_MEMORY; ALCOR_ERR_CAPABILITY on boards with kernels,
+ * for or behind a message that is longer than FRAGMENT bytes of the configuration.
+ */
+alcor_result_t alcor_mprobe(alcor_rank_t rank,
+                            uint32_t source,
+                            uint32_t tag,
+                            alcor_comm_t comm,
+                            alcor_message_t *message,
+                            struct alcor_status_t *status);
+
+/**
+ * As alcor_mprobe, without waiting.
+ *
+ * message: receives the message; NULL if there is none. status: receives the message's source, tag
+ * and length, if there is one; may be NULL.
+ *
+ * Errors: as alcor_mprobe; ALCOR_ERR_WATCHDOG if polling without success lasts longer than a wait
+ * may.
+ */
+alcor_result_t alcor_improbe(alcor_rank_t rank,
+                             uint32_t source,
+                             uint32_t tag,
+                             alcor_comm_t comm,
+                             alcor_message_t *message,
+                             struct alcor_status_t *status);
+
+/**
+ * Receives up to `bytes` bytes of a message that a matched probe has found, in this rank's node
+ * memory, from byte `offset` of the piece on. Sets *message to NULL.
+ *
+ * status: receives source, tag and length of the message; may be NULL.
+ *
+ * Errors: as alcor_recv. ALCOR_ERR_MEMORY_BOUNDS and ALCOR_ERR_HANDLE leave *message as it is.
+ */
+alcor_result_t alcor_mrecv(alcor_rank_t rank,
+                           alcor_memory_t memory,
+                           size_t offset,
+                           size_t bytes,
+                           alcor_message_t *message,
+                           struct alcor_status_t *status);
+
+/**
+ * Starts an alcor_mrecv. Sets *message to NULL. A cancel of the request has no effect.
+ *
+ * request: receives the request; NULL if the call fails.
+ *
+ * Errors: as alcor_mrecv. The request returns ALCOR_ERR_TRUNCATED.
+ */
+alcor_result_t alcor_imrecv(alcor_rank_t rank,
+                            alcor_memory_t memory,
+                            size_t offset,
+                            size_t bytes,
+                            alcor_message_t *message,
+                            alcor_request_t *request);
+
+/**
+ * Returns a message of a matched probe to its place in the queue, and sets *message to NULL. A
+ * receive that waits for the message takes it. A message that is NULL has been returned.
+ */
+alcor_result_t alcor_message_free(alcor_rank_t rank, alcor_message_t *message);
 
 /**
  * Waits until all members of a communicator have called this. Unlike alcor_barrier, it does not

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 
-use alcor::{Communicator, Rank, Region, Window};
+use alcor::{Communicator, MatchedMessage, Rank, Region, Window};
 
 use crate::failure::{Failure, Result, call, panic_text};
 use crate::requests::Request;
@@ -81,6 +81,7 @@ pub struct Attached {
     pub windows: Table<alcor_window, Window<u8>>,
     pub communicators: Table<alcor_comm, Communicator>,
     pub requests: Table<alcor_request, Request>,
+    pub messages: Table<alcor_message, MatchedMessage>,
     /// The address of the world's handle, once it was asked for.
     pub world: Option<usize>,
 }
@@ -98,6 +99,7 @@ pub fn attach(rank: Rank) -> alcor_rank_t {
         windows: Table::new("window"),
         communicators: Table::new("communicator"),
         requests: Table::new("request"),
+        messages: Table::new("message"),
         world: None,
     };
     let handle: alcor_rank_t = new_handle();

@@ -5,7 +5,7 @@ use std::ptr;
 use std::slice;
 use std::time::Duration;
 
-use alcor::{Error, MessageKind, Rank};
+use alcor::{Error, MessageKind, MessageStatus, Rank};
 
 use crate::attached::{Attached, NO_MESSAGE, Out, given, make, with};
 use crate::failure::{Failure, Result};
@@ -46,13 +46,20 @@ fn found(request: &Request) -> alcor_status_t {
 
 /// Waits for a request; its status, also of one that failed.
 pub fn wait(rank: &mut Rank, request: Request) -> (alcor_status_t, Result<()>) {
-    let message = request.message();
-    let waited = match message {
+    match request.message() {
         Some(message) if message.kind == MessageKind::Receive => {
-            rank.wait_message(request).map(alcor_status_t::from)
+            received(rank.wait_message(request))
         }
-        _ => rank.wait(request).map(|()| NO_MESSAGE),
-    };
+        _ => ended(rank.wait(request).map(|()| NO_MESSAGE)),
+    }
+}
+
+/// What came of a receive.
+pub fn received(waited: alcor::Result<MessageStatus>) -> (alcor_status_t, Result<()>) {
+    ended(waited.map(alcor_status_t::from))
+}
+
+fn ended(waited: alcor::Result<alcor_status_t>) -> (alcor_status_t, Result<()>) {
     match waited {
         Ok(status) => (status, Ok(())),
         Err(error) => (told_by(&error), Err(error.into())),
@@ -205,11 +212,8 @@ pub unsafe extern "C" fn alcor_wait_all(
         if requests.is_empty() {
             return Ok(());
         }
-        let mut statuses: &mut [MaybeUninit<alcor_status_t>] = match statuses.is_null() {
-            true => &mut [],
-            // SAFETY: likewise; they need not hold anything.
-            false => unsafe { slice::from_raw_parts_mut(statuses.cast(), count) },
-        };
+        // SAFETY: likewise.
+        let mut statuses = unsafe { places(statuses, count) };
         let started = take_all(attached, requests)?;
         requests.fill(ptr::null_mut());
         let mut all = Ok(());
@@ -225,19 +229,10 @@ pub unsafe extern "C" fn alcor_wait_all(
                     (found, Ok(()))
                 }
             };
-            let code = match &ended {
-                Ok(()) => found.result,
-                Err(failure) => failure.code() as alcor_result_t,
-            };
-            if let Some((status, rest)) = std::mem::take(&mut statuses).split_first_mut() {
-                status.write(alcor_status_t {
-                    result: code,
-                    ..found
-                });
-                statuses = rest;
-            }
+            let found = coded(found, &ended);
+            write_next(&mut statuses, found);
             if ended.as_ref().is_err_and(Failure::ends_the_run) {
-                over = Some(code);
+                over = Some(found.result);
             }
             all = all.and(ended);
         }
@@ -266,33 +261,218 @@ pub unsafe extern "C" fn alcor_wait_any(
         let index = given(index, "index")?.write(ALCOR_UNDEFINED);
         // SAFETY: as the header asks.
         let requests = unsafe { several(requests, count)? };
-        let started = take_all(attached, requests)?;
-        let (places, started): (Vec<usize>, Vec<Request>) = started
-            .into_iter()
-            .enumerate()
-            .filter_map(|(place, request)| Some((place, request?)))
-            .unzip();
-        if started.is_empty() {
-            return tell(status, NO_MESSAGE, Ok(()));
-        }
-        let first = attached.rank.wait_any(&started);
-        // All but the one that is complete go back.
-        let mut over = None;
-        for (number, (place, request)) in places.into_iter().zip(started).enumerate() {
-            match &first {
-                Ok(at) if *at == number => over = Some((place, request)),
-                _ => attached.requests.put_back(requests[place], request),
-            }
-        }
-        let Some((place, request)) = over else {
-            first?;
-            return Ok(());
-        };
-        *index = place as u32;
-        requests[place] = ptr::null_mut();
-        let (found, ended) = wait(&mut attached.rank, request);
-        tell(status, found, ended)
+        one_of(attached, requests, index, status, |rank, started| {
+            rank.wait_any(started).map(Some)
+        })
+        .map(drop)
     })
+}
+
+/// Reports whether one of `count` requests is complete, without waiting. Of several complete
+/// requests, the first in order is freed and set to NULL. Requests that are NULL are ignored.
+///
+/// done: receives whether a request is complete; true if all are NULL. index: receives its index, or
+/// ALCOR_UNDEFINED without one. status: receives the result, if a request is complete; may be NULL.
+///
+/// Errors: as alcor_wait_any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_test_any(
+    rank: alcor_rank_t,
+    count: usize,
+    requests: *mut alcor_request_t,
+    done: Option<&mut MaybeUninit<bool>>,
+    index: Option<&mut MaybeUninit<u32>>,
+    status: Option<&mut MaybeUninit<alcor_status_t>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let done = given(done, "done")?.write(false);
+        let index = given(index, "index")?.write(ALCOR_UNDEFINED);
+        // SAFETY: as the header asks.
+        let requests = unsafe { several(requests, count)? };
+        let ended = one_of(attached, requests, index, status, Rank::test_any);
+        *done = *index != ALCOR_UNDEFINED || ended.as_ref().is_ok_and(|is_done| *is_done);
+        ended.map(drop)
+    })
+}
+
+/// Ends one of these requests: the one that `ask` returns. Returns whether a request has ended, or
+/// none is left.
+fn one_of(
+    attached: &mut Attached,
+    requests: &mut [alcor_request_t],
+    index: &mut u32,
+    status: Out<'_, alcor_status_t>,
+    ask: impl FnOnce(&mut Rank, &[Request]) -> alcor::Result<Option<usize>>,
+) -> Result<bool> {
+    let (places, started) = take_started(attached, requests)?;
+    if started.is_empty() {
+        return tell(status, NO_MESSAGE, Ok(())).map(|()| true);
+    }
+    let first = ask(&mut attached.rank, &started);
+    // All but the one that is complete go back.
+    let mut over = None;
+    for (number, (place, request)) in places.into_iter().zip(started).enumerate() {
+        match &first {
+            Ok(Some(at)) if *at == number => over = Some((place, request)),
+            _ => attached.requests.put_back(requests[place], request),
+        }
+    }
+    let Some((place, request)) = over else {
+        first?;
+        return Ok(false);
+    };
+    *index = place as u32;
+    requests[place] = ptr::null_mut();
+    let (found, ended) = wait(&mut attached.rank, request);
+    tell(status, found, ended).map(|()| true)
+}
+
+/// Waits until at least one of `count` requests is complete, frees all complete requests and sets
+/// them to NULL. Requests that are NULL are ignored.
+///
+/// ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
+/// indices: `count` numbers; the first `ended` receive the indices of the complete requests, in
+/// order. statuses: `count` statuses; the first `ended` receive the results, and in `result` the
+/// result codes; may be NULL.
+///
+/// Errors: that of the first failed request in order, once all complete requests are freed; as
+/// alcor_wait. If *ended is 0, no request was freed. ALCOR_ERR_HANDLE, also for the same request
+/// twice, is returned without a wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_wait_some(
+    rank: alcor_rank_t,
+    count: usize,
+    requests: *mut alcor_request_t,
+    ended: Option<&mut MaybeUninit<u32>>,
+    indices: *mut u32,
+    statuses: *mut alcor_status_t,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let ended = given(ended, "ended")?.write(0);
+        // SAFETY: as the header asks.
+        let requests = unsafe { several(requests, count)? };
+        // SAFETY: likewise.
+        let mut statuses = unsafe { places(statuses, count) };
+        if indices.is_null() && count > 0 {
+            return Err(Failure::Null { what: "indices" });
+        }
+        // SAFETY: likewise.
+        let mut indices = unsafe { places(indices, count) };
+        let (places, started) = take_started(attached, requests)?;
+        if started.is_empty() {
+            *ended = ALCOR_UNDEFINED;
+            return Ok(());
+        }
+        let some = attached.rank.wait_some(&started);
+        let mut all = Ok(());
+        for (number, (place, request)) in places.into_iter().zip(started).enumerate() {
+            if !some.as_ref().is_ok_and(|some| some.contains(&number)) {
+                attached.requests.put_back(requests[place], request);
+                continue;
+            }
+            requests[place] = ptr::null_mut();
+            *ended += 1;
+            write_next(&mut indices, place as u32);
+            let (found, result) = wait(&mut attached.rank, request);
+            write_next(&mut statuses, coded(found, &result));
+            all = all.and(result);
+        }
+        some?;
+        all
+    })
+}
+
+/// Reports whether all of `count` requests are complete, without waiting. If they are, frees them
+/// and sets them to NULL. Requests that are NULL are complete.
+///
+/// done: receives whether all requests are complete. statuses: `count` statuses. Each receives the
+/// result of its request, if all are complete, and in `result` the result code; may be NULL.
+///
+/// Errors: that of the first failed request in order, once all are complete; as alcor_wait_all.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_test_all(
+    rank: alcor_rank_t,
+    count: usize,
+    requests: *mut alcor_request_t,
+    done: Option<&mut MaybeUninit<bool>>,
+    statuses: *mut alcor_status_t,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let done = given(done, "done")?.write(false);
+        // SAFETY: as the header asks.
+        let requests = unsafe { several(requests, count)? };
+        // SAFETY: likewise.
+        let mut statuses = unsafe { places(statuses, count) };
+        let mut started = take_all(attached, requests)?;
+        let mut is_over = |request: &mut Option<Request>| match request {
+            // A failed request is complete.
+            Some(request) => !matches!(attached.rank.test(request), Ok(false)),
+            None => true,
+        };
+        *done = started.iter_mut().all(&mut is_over);
+        if !*done {
+            for (&handle, request) in requests.iter().zip(started) {
+                if let Some(request) = request {
+                    attached.requests.put_back(handle, request);
+                }
+            }
+            return Ok(());
+        }
+        requests.fill(ptr::null_mut());
+        let mut all = Ok(());
+        for request in started {
+            let (found, result) = match request {
+                Some(request) => wait(&mut attached.rank, request),
+                None => (NO_MESSAGE, Ok(())),
+            };
+            write_next(&mut statuses, coded(found, &result));
+            all = all.and(result);
+        }
+        all
+    })
+}
+
+/// A status with the code of its result.
+fn coded(found: alcor_status_t, ended: &Result<()>) -> alcor_status_t {
+    let result = match ended {
+        Ok(()) => found.result,
+        Err(failure) => failure.code() as alcor_result_t,
+    };
+    alcor_status_t { result, ..found }
+}
+
+/// Writes the next of several places, if C wants it.
+fn write_next<T>(places: &mut &mut [MaybeUninit<T>], value: T) {
+    if let Some((place, rest)) = std::mem::take(places).split_first_mut() {
+        place.write(value);
+        *places = rest;
+    }
+}
+
+/// The places at a pointer of C's; none if it is null.
+///
+/// # Safety
+/// Unless it is null, there are `count` of them, which nobody else uses as long as the slice is
+/// used. They need not hold anything.
+unsafe fn places<'a, T>(values: *mut T, count: usize) -> &'a mut [MaybeUninit<T>] {
+    if values.is_null() || count == 0 {
+        return &mut [];
+    }
+    // SAFETY: the caller promises it.
+    unsafe { slice::from_raw_parts_mut(values.cast(), count) }
+}
+
+/// Takes all these requests out of their table, or none. Returns those that are not NULL, with
+/// their places.
+fn take_started(
+    attached: &mut Attached,
+    handles: &[alcor_request_t],
+) -> Result<(Vec<usize>, Vec<Request>)> {
+    let started = take_all(attached, handles)?;
+    let started = started.into_iter().enumerate();
+    Ok(started
+        .filter_map(|(place, request)| Some((place, request?)))
+        .unzip())
 }
 
 /// The requests at a pointer of C's.

@@ -159,6 +159,8 @@ pub struct alcor_window(());
 pub struct alcor_comm(());
 /// The object behind an alcor_request_t.
 pub struct alcor_request(());
+/// The object behind an alcor_message_t.
+pub struct alcor_message(());
 
 /// A rank of a run: this process, or one of its threads. Made by alcor_init_from_env or alcor_init,
 /// ended by alcor_finish, which also frees all objects of the rank.
@@ -176,9 +178,12 @@ pub type alcor_window_t = *mut alcor_window;
 /// alcor_comm_split and alcor_comm_dup, and end with alcor_comm_free.
 pub type alcor_comm_t = *mut alcor_comm;
 /// An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
-/// alcor_wait_any, alcor_test once the request is complete, or alcor_request_free. NULL is a
-/// request with nothing to wait for.
+/// alcor_wait_any, alcor_wait_some, by alcor_test, alcor_test_all or alcor_test_any once the request
+/// is complete, or by alcor_request_free. NULL is a request with nothing to wait for.
 pub type alcor_request_t = *mut alcor_request;
+/// A message that a matched probe has taken out of the queue. Made by alcor_mprobe and
+/// alcor_improbe; ended by alcor_mrecv, alcor_imrecv or alcor_message_free.
+pub type alcor_message_t = *mut alcor_message;
 
 /// Options of a run. A field that is 0 means the default. `alcor_options_t options = {0};` sets all
 /// defaults.

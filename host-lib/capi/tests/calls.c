@@ -97,6 +97,102 @@ static void puts_and_gets(void)
     CHECK(alcor_free(rank, &part));
 }
 
+/* Synchronous sends, exchanges, matched probes, and lists of requests, with `memory` of 64 bytes. */
+static void exchanges(alcor_memory_t memory)
+{
+    const uint32_t to = (me + 1) % size, from = (me + size - 1) % size;
+    alcor_request_t request, three[3] = {NULL, NULL, NULL};
+    alcor_message_t message, other;
+    alcor_status_t status, statuses[3];
+    uint32_t words[2] = {me + 1, me + 2}, found[2] = {0, 0}, ended, places[3];
+    bool is_so;
+    CHECK(alcor_write(rank, memory, 0, words, 8));
+    CHECK(alcor_sendrecv(rank, memory, 0, 8, to, 21, memory, 12, 8, from, 21, world, &status));
+    EXPECT_TRUE(status.source == from && status.tag == 21 && status.bytes == 8 && status.result == ALCOR_OK);
+    CHECK(alcor_read(rank, memory, 12, found, 8));
+    EXPECT_TRUE(found[0] == from + 1 && found[1] == from + 2);
+    CHECK(alcor_sendrecv_replace(rank, memory, 0, 8, to, 22, ALCOR_ANY_SOURCE, 22, world, &status));
+    CHECK(alcor_read(rank, memory, 0, found, 8));
+    EXPECT_TRUE(status.source == from && found[0] == from + 1 && found[1] == from + 2);
+    EXPECT_TRUE(alcor_sendrecv(rank, memory, 0, 8, to, 23, memory, 12, 4, from, 23, world, &status) == ALCOR_ERR_TRUNCATED);
+    EXPECT_TRUE(status.bytes == 8 && status.result == ALCOR_ERR_TRUNCATED);
+    CHECK(alcor_barrier(rank));
+
+    /* A synchronous send, whose message a matched probe holds: only its own receive takes it. */
+    CHECK(alcor_write(rank, memory, 0, words, 8));
+    CHECK(alcor_improbe(rank, from, 24, world, &message, NULL));
+    EXPECT_TRUE(message == NULL);
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_issend(rank, memory, 0, 8, to, 24, world, &request));
+    CHECK(alcor_mprobe(rank, from, ALCOR_ANY_TAG, world, &message, &status));
+    EXPECT_TRUE(message != NULL && status.source == from && status.tag == 24 && status.bytes == 8);
+    CHECK(alcor_iprobe(rank, from, 24, world, &is_so, NULL));
+    EXPECT_TRUE(!is_so);
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_test(rank, &request, &is_so, NULL));
+    EXPECT_TRUE(!is_so);
+    CHECK(alcor_barrier(rank));
+    EXPECT_TRUE(alcor_mrecv(rank, memory, 60, 8, &message, &status) == ALCOR_ERR_MEMORY_BOUNDS && message != NULL);
+    CHECK(alcor_mrecv(rank, memory, 12, 8, &message, &status));
+    EXPECT_TRUE(message == NULL && status.tag == 24 && status.bytes == 8);
+    CHECK(alcor_read(rank, memory, 12, found, 8));
+    EXPECT_TRUE(found[0] == from + 1 && found[1] == from + 2);
+    CHECK(alcor_wait(rank, &request, NULL));
+    /* A message that is returned is received by others; one that is received in part. */
+    CHECK(alcor_send_data(rank, words, 8, to, 25, world));
+    CHECK(alcor_send_data(rank, words, 4, to, 26, world));
+    CHECK(alcor_mprobe(rank, from, 26, world, &other, NULL));
+    do
+        CHECK(alcor_improbe(rank, from, 25, world, &message, &status));
+    while (message == NULL);
+    EXPECT_TRUE(status.tag == 25);
+    CHECK(alcor_message_free(rank, &other));
+    EXPECT_TRUE(other == NULL);
+    CHECK(alcor_recv(rank, memory, 12, 8, from, ALCOR_ANY_TAG, world, &status));
+    EXPECT_TRUE(status.tag == 26 && status.bytes == 4);
+    CHECK(alcor_imrecv(rank, memory, 12, 4, &message, &request));
+    EXPECT_TRUE(message == NULL);
+    EXPECT_TRUE(alcor_wait(rank, &request, &status) == ALCOR_ERR_TRUNCATED);
+    EXPECT_TRUE(status.tag == 25 && status.bytes == 8);
+    if (me == 0)
+        CHECK(alcor_ssend(rank, memory, 0, 8, 1, 27, world));
+    else if (me == 1)
+        CHECK(alcor_recv(rank, memory, 12, 8, 0, 27, world, NULL));
+
+    /* The first and the last of three are complete; then all are. */
+    CHECK(alcor_wait_some(rank, 3, three, &ended, places, statuses));
+    EXPECT_TRUE(ended == ALCOR_UNDEFINED);
+    CHECK(alcor_test_any(rank, 3, three, &is_so, &ended, &status));
+    EXPECT_TRUE(is_so && ended == ALCOR_UNDEFINED);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(alcor_irecv(rank, memory, 12 + 4 * i, 4, from, 30 + i, world, &three[i]));
+    CHECK(alcor_test_any(rank, 3, three, &is_so, &ended, &status));
+    EXPECT_TRUE(!is_so && ended == ALCOR_UNDEFINED);
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_send_data(rank, words, 4, to, 30, world));
+    CHECK(alcor_send_data(rank, words, 8, to, 32, world));
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_test_all(rank, 3, three, &is_so, statuses));
+    EXPECT_TRUE(!is_so && three[0] != NULL && three[1] != NULL && three[2] != NULL);
+    EXPECT_TRUE(alcor_wait_some(rank, 3, three, &ended, places, statuses) == ALCOR_ERR_TRUNCATED);
+    EXPECT_TRUE(ended == 2 && places[0] == 0 && places[1] == 2);
+    EXPECT_TRUE(three[0] == NULL && three[1] != NULL && three[2] == NULL);
+    EXPECT_TRUE(statuses[0].tag == 30 && statuses[0].result == ALCOR_OK);
+    EXPECT_TRUE(statuses[1].tag == 32 && statuses[1].result == ALCOR_ERR_TRUNCATED);
+    CHECK(alcor_irecv(rank, memory, 12, 4, from, 33, world, &three[0]));
+    CHECK(alcor_send_data(rank, words, 4, to, 31, world));
+    do
+        CHECK(alcor_test_any(rank, 3, three, &is_so, &ended, &status));
+    while (!is_so);
+    EXPECT_TRUE(ended == 1 && three[1] == NULL && status.tag == 31);
+    CHECK(alcor_send_data(rank, words, 4, to, 33, world));
+    do
+        CHECK(alcor_test_all(rank, 3, three, &is_so, statuses));
+    while (!is_so);
+    EXPECT_TRUE(three[0] == NULL && statuses[0].tag == 33 && statuses[1].result == ALCOR_OK);
+    CHECK(alcor_barrier(rank));
+}
+
 static void messages(void)
 {
     alcor_memory_t memory;
@@ -174,6 +270,7 @@ static void messages(void)
     CHECK(alcor_cancel(rank, request));
     CHECK(alcor_wait(rank, &request, &status));
     EXPECT_TRUE(status.cancelled && request == NULL);
+    exchanges(memory);
     CHECK(alcor_free(rank, &memory));
     CHECK(alcor_barrier(rank));
 }

@@ -1,132 +1,528 @@
-//! The two benchmarks of the matching unit's paper (Brightwell et al. 2005, section V-B) on
-//! complete message engines: latency over the length of the queue of posted receives, and of
-//! unexpected messages. Both run with and without the matching units.
+//! Benchmarks of messages between two ranks: latency, rates, and the four point-to-point benchmarks
+//! of the SeaStar paper (Brightwell et al. 2006, figures 4 to 7) over the size of a message.
 //!
-//! A figure is the EPOCH_CYCLES register: cycles from the first command write after a barrier to
-//! the end of the next barrier, which completes only after the message has been delivered. Each
-//! figure therefore includes a message without queues and a barrier: the figure for an empty queue.
+//! A figure counts cycles from the first register write of the measured call to the last completion,
+//! as the host library observes them. Calls that are measured together start at the same cycle. Each
+//! measurement runs twice, and the second result counts: operands are written only when they change.
+//! [`Bound`] describes the bound.
 
 use alcor::{
-    Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request,
+    Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request, Rights,
+    Source, Tag,
 };
+
 use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
 
 use crate::report::Row;
 use crate::rma::MeasureError;
 
-/// Numbers of queue entries that do not match the message.
-pub const LENGTHS: [u32; 14] = [0, 1, 2, 4, 5, 8, 16, 32, 64, 100, 128, 192, 256, 512];
-/// Percentages of the posted receives that precede the matching receive.
-pub const PERCENTS: [u32; 3] = [0, 50, 100];
-/// Message lengths in bytes, for the longest queue and for an empty queue.
-const SIZES: [u32; 4] = [16, 128, 1024, 8192];
-/// Entries of the completion ring that the longest queue of receives needs.
+/// Lengths in bytes of the rows over size. The latency also has a row for an empty message.
+const SIZES: [u32; 14] = [
+    8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536,
+];
+/// Receives that are posted before a stream, and messages of the stream.
+const WINDOW: u32 = 64;
+/// Round trips of a ping-pong.
+const ROUND_TRIPS: u32 = 4;
+/// Numbers of unmatched messages in front of the matching one.
+const DEPTHS: [u32; 5] = [0, 10, 100, 1000, 10_000];
+/// Entries of the completion ring that the longest queue needs.
 const RING: u32 = 2048;
-/// Cycles after which the head of a queue has moved into the matching unit.
+/// Cycles after which an entry has moved into the matching unit, and all ranks have left a barrier.
 const REST: u64 = 4000;
-/// Tag of the measured message.
-const TAG: u32 = 7;
+/// Tag of the measured message from rank 0. Other sources use the next tags.
+const TAG: u32 = 1000;
+/// Tag of no message.
+const ABSENT: u32 = 5;
+/// First tag of unmatched messages.
+const UNMATCHED: u32 = 2000;
+/// Bytes of a message on the wire besides its payload: four words.
+const HEADER: u32 = 16;
+/// Bytes of an acknowledgement on the wire.
+const ACKNOWLEDGEMENT: u32 = 4;
+/// Bytes of an entry of the completion ring.
+const COMPLETION: u32 = alcor_abi::CQ_ENTRY_BYTES;
 
-/// Measures messages between the ranks of `boards`: messages per thousand cycles, and the latency
-/// of a message if the hardware supports queues of [`LENGTHS`].
+/// The physical bound of a message between ranks 0 and 1. The host port takes one register write per
+/// cycle. Each link and each memory moves one beat per cycle, and a link between boards has its
+/// latency. The bound assumes that a message travels once, without requests, and that the operands
+/// of a call have been written before.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound {
+    /// Bytes that links and memories between the two ranks move per cycle.
+    pub bytes: u32,
+    /// Cycles of the link between the two ranks; 0 on one board.
+    pub latency: u32,
+}
+
+impl Bound {
+    fn beats(self, bytes: u32) -> u32 {
+        bytes.div_ceil(self.bytes)
+    }
+
+    /// Cycles from the register write that commits a send to the receiver's completion.
+    fn received(self, bytes: u32) -> f64 {
+        let beats = self.beats(HEADER) + self.beats(bytes) + self.beats(COMPLETION);
+        f64::from(1 + self.latency + beats)
+    }
+
+    /// Cycles of an acknowledgement.
+    fn back(self) -> f64 {
+        f64::from(self.latency + self.beats(ACKNOWLEDGEMENT))
+    }
+
+    /// Cycles from the register write that commits a receive to its completion. The message is in
+    /// the receiver's memory.
+    fn taken(self, bytes: u32) -> f64 {
+        f64::from(1 + self.beats(bytes) + self.beats(COMPLETION))
+    }
+
+    /// Cycles between two messages of a stream.
+    fn interval(self, bytes: u32) -> f64 {
+        f64::from(self.beats(HEADER) + self.beats(bytes))
+    }
+}
+
+/// Measures messages between the ranks of `boards`: the rows whose names `is_wanted` accepts.
+/// `link_latency` is the number of cycles between two neighbouring boards.
 ///
 /// # Errors
 /// When a rank fails, or a message is wrong.
 pub fn rows(
     boards: impl Into<Cluster>,
+    link_latency: u32,
+    is_wanted: impl Fn(&str) -> bool,
     mut step: impl FnMut(&str) + Send,
 ) -> Result<Vec<Row>, MeasureError> {
     let job = Job::with_options(boards, Options::default().ring_entries(RING))?;
+    let info = job.info();
+    let is_far = info.ranks == 1;
+    let bound = Bound {
+        bytes: if is_far {
+            info.beat_bytes.min(info.phit_bytes)
+        } else {
+            info.beat_bytes
+        },
+        latency: if is_far { link_latency } else { 0 },
+    };
+    let bench = Bench { job: &job, bound };
+    let (quota, longest) = (info.message_depth / job.ranks(), info.node_bytes / 8);
+    let mut rows: Vec<Row> = Vec::new();
+    // Rows of one measurement.
+    let mut measure = |names: &[String], measured: &dyn Fn(&Bench) -> Measurement| {
+        if names.iter().any(|name| is_wanted(name)) {
+            step(&names.join(", "));
+            let found = measured(&bench)?.into_iter().zip(names);
+            let named = found.map(|(row, name)| Row {
+                name: name.clone(),
+                ..row
+            });
+            rows.extend(named.filter(|row| is_wanted(&row.name)));
+        }
+        Ok::<(), MeasureError>(())
+    };
     let ranks = job.ranks();
-    step("message rate");
-    let mut rows = vec![
-        rate(&job, "message-rate", 1, |me| match me {
-            0 => vec![GlobalRank(1)],
-            _ => Vec::new(),
-        })?,
-        rate(&job, "message-rate-all", ranks * (ranks - 1), |me| {
-            let others = (0..ranks).filter(|&other| other != me);
-            others.map(GlobalRank).collect()
-        })?,
-    ];
-    if job.info().message_depth < 2 * LENGTHS[LENGTHS.len() - 1] {
-        return Ok(rows);
+    measure(&["rate-pair".into()], &|bench| {
+        bench.rate(&|me| (me == 0).then_some(1).into_iter().collect())
+    })?;
+    measure(&["rate-all".into()], &|bench| {
+        bench.rate(&|me| (0..ranks).filter(|&rank| rank != me).collect())
+    })?;
+    measure(&["send-8".into(), "send-8-acknowledged".into()], &|bench| {
+        let [sent, received] = bench.send_8(expected)?;
+        Ok(vec![
+            figure(received)
+                .limit(bound.received(8))
+                .note("from the send to the completion of a posted receive"),
+            figure(sent)
+                .limit(bound.received(8) + bound.back())
+                .note("from the send to the sender's completion"),
+        ])
+    })?;
+    let names = ["", "-acknowledged"].map(|end| format!("send-8-unexpected{end}"));
+    measure(&names, &|bench| {
+        let [sent, received] = bench.send_8(unexpected)?;
+        Ok(vec![
+            figure(received)
+                .limit(bound.taken(8))
+                .note("from the receive to its completion; the message waits"),
+            figure(sent)
+                .limit(bound.taken(8) + bound.back())
+                .note("from the receive to the sender's completion"),
+        ])
+    })?;
+    let walked = 2 * quota;
+    measure(&[format!("put-without-walk-{walked}")], &|bench| {
+        bench.put(walked - 1, false)
+    })?;
+    measure(&[format!("put-during-walk-{walked}")], &|bench| {
+        bench.put(walked - 1, true)
+    })?;
+    for depth in DEPTHS {
+        measure(&[format!("match-depth-{depth}")], &|bench| {
+            bench.depth(depth)
+        })?;
     }
-    let measured_default = POSTED_THRESHOLD_LENGTH_VALUE as u16;
-    for (prefix, threshold) in [("", Some(measured_default)), ("list-", None)] {
-        step(&format!("{prefix}preposted"));
-        let measured = job.run(ranks, |rank| {
-            rank.lab().match_thresholds(threshold, threshold)?;
-            preposted(rank, prefix)
+    let sizes = SIZES.into_iter().filter(|&bytes| bytes <= longest);
+    for bytes in std::iter::once(0).chain(sizes.clone()) {
+        let names = ["ping-pong", "bandwidth"].map(|kind| format!("{kind}-{bytes}"));
+        // An empty message has no bandwidth.
+        let names = &names[..if bytes == 0 { 1 } else { 2 }];
+        measure(names, &|bench| {
+            let (cycles, bound) = (bench.ping_pong(bytes)?, bound.received(bytes));
+            let rate = |cycles: f64| f64::from(bytes) / cycles;
+            Ok(vec![
+                figure(cycles)
+                    .limit(bound)
+                    .note("cycles of half a round trip"),
+                figure(rate(cycles))
+                    .limit(rate(bound))
+                    .note("bytes per cycle of half a round trip"),
+            ])
         })?;
-        rows.extend(measured.into_iter().next().unwrap_or_default());
-        step(&format!("{prefix}unexpected"));
-        let measured = job.run(ranks, |rank| {
-            rank.lab().match_thresholds(threshold, threshold)?;
-            unexpected(rank, prefix)
-        })?;
-        rows.extend(measured.into_iter().nth(1).unwrap_or_default());
+    }
+    for is_bidirectional in [false, true] {
+        let kind = if is_bidirectional {
+            "bidirectional"
+        } else {
+            "stream"
+        };
+        for bytes in sizes.clone() {
+            measure(&[format!("{kind}-{bytes}")], &|bench| {
+                bench.stream(bytes, is_bidirectional)
+            })?;
+        }
     }
     Ok(rows)
 }
 
-/// Rate of zero-byte messages per thousand cycles, from the additional time of additional messages.
-fn rate(
-    job: &Job,
-    name: &str,
-    pairs: u32,
-    targets: impl Fn(u32) -> Vec<GlobalRank> + Send + Sync,
-) -> Result<Row, MeasureError> {
-    let ranks = job.ranks();
-    // A rank accepts a limited number of messages from each source.
-    let most = (job.info().message_depth / ranks / 2).min(64);
-    let few = most / 4;
-    let take = |messages: u32| {
-        let cycles = job.run(ranks, |rank| {
-            let me = rank.pid().0;
-            // Receives are in order of the messages' arrival, as far as the order is known.
-            let sources = (0..ranks).filter(|&other| targets(other).contains(&GlobalRank(me)));
-            let sources: Vec<u32> = sources.collect();
-            let nothing = rank.alloc::<u8>(0)?;
-            let mut receives = Vec::new();
-            for _ in 0..messages {
-                for &source in &sources {
-                    receives.push(rank.irecv(source, TAG, nothing.clone())?);
-                }
-            }
-            rest(rank)?;
-            rank.barrier()?;
-            let mut sends = Vec::new();
-            for _ in 0..messages {
-                for target in targets(me) {
-                    sends.push(rank.isend(target, TAG, &nothing)?);
-                }
-            }
-            rank.barrier()?;
-            for send in sends {
-                rank.wait(send)?;
-            }
-            for receive in receives {
-                rank.wait_message(receive)?;
-            }
-            rank.lab().epoch_cycles()
-        })?;
-        Ok::<u32, MeasureError>(cycles.into_iter().max().unwrap_or_default())
-    };
-    let (short, long) = (take(few)?, take(most)?);
-    let messages = f64::from((most - few) * pairs);
-    // A message takes four words of a packet on a plane that accepts one word a cycle.
-    let busiest = (0..ranks).map(|me| targets(me).len()).max().unwrap_or(1);
-    let limit = 250.0 * f64::from(pairs) / busiest as f64;
-    Ok(Row::new(
-        name,
-        1000.0 * messages / f64::from(long.saturating_sub(short).max(1)),
-    )
-    .limit(limit)
-    .note("zero-byte messages per thousand cycles"))
+/// A row whose name is known later.
+fn figure(measured: f64) -> Row {
+    Row::new("", measured)
 }
 
-/// Waits until the matching unit has taken all entries that fit.
+/// Rows, or the reason why there are none.
+type Measurement = Result<Vec<Row>, MeasureError>;
+
+/// Begin and end of a measurement at a rank that takes part in it.
+type Span = Option<(Cycle, Cycle)>;
+
+/// Cycles from the first begin to the end at each of ranks 0 and 1.
+fn cycles(spans: &[Span]) -> [f64; 2] {
+    let begins = spans.iter().flatten().map(|&(begin, _)| begin.0);
+    let begin = begins.min().unwrap_or_default();
+    [0, 1].map(|rank| {
+        let span = spans.get(rank).copied().flatten();
+        span.map_or(0.0, |(_, end)| (end.0 - begin) as f64)
+    })
+}
+
+/// A job, and the bound of its messages.
+struct Bench<'a> {
+    job: &'a Job,
+    bound: Bound,
+}
+
+impl Bench<'_> {
+    /// Runs `measure` on all ranks. Returns the cycles to the end at ranks 0 and 1.
+    fn cycles(
+        &self,
+        measure: impl Fn(&mut Rank) -> Result<Span, Error> + Send + Sync,
+    ) -> Result<[f64; 2], MeasureError> {
+        let spans = self.job.run(self.job.ranks(), |rank| {
+            measure(rank)?;
+            measure(rank)
+        })?;
+        Ok(cycles(&spans))
+    }
+
+    /// Rate of empty messages per thousand cycles, from the additional time of additional messages.
+    /// Each receiver posts [`WINDOW`] receives, most of them with wildcards.
+    fn rate(&self, targets: &(dyn Fn(u32) -> Vec<u32> + Sync)) -> Measurement {
+        let ranks = self.job.ranks();
+        let sources = |me| (0..ranks).filter(move |&source| targets(source).contains(&me));
+        let busiest = (0..ranks).map(|me| sources(me).count()).max().unwrap_or(1) as u32;
+        let pairs = (0..ranks).map(|me| targets(me).len()).sum::<usize>() as u32;
+        let quota = self.job.info().message_depth / ranks;
+        let most = (WINDOW / busiest).min(quota).max(2);
+        let few = most / 4;
+        let take = |messages: u32| {
+            let cycles = self.job.run(ranks, |rank| {
+                let me = rank.pid().0;
+                let nothing = rank.alloc::<u8>(0)?;
+                let mut receives = Vec::new();
+                // In order of the messages' arrival, as far as the order is known.
+                for message in 0..messages {
+                    for source in sources(me) {
+                        let tag = TAG + source;
+                        let (from, tag): (Source, Tag) = match message % 4 {
+                            0 => (source.into(), tag.into()),
+                            1 => (source.into(), Tag::Any),
+                            // A receive of any message could take one of another source.
+                            3 if busiest == 1 => (Source::Any, Tag::Any),
+                            _ => (Source::Any, tag.into()),
+                        };
+                        receives.push(rank.irecv(from, tag, nothing.clone())?);
+                    }
+                }
+                rest(rank)?;
+                rank.barrier()?;
+                let mut sends = Vec::new();
+                for _ in 0..messages {
+                    for target in targets(me) {
+                        sends.push(rank.isend(GlobalRank(target), TAG + me, &nothing)?);
+                    }
+                }
+                rank.barrier()?;
+                rank.wait_all(sends)?;
+                for receive in receives {
+                    rank.wait_message(receive)?;
+                }
+                rank.lab().epoch_cycles()
+            })?;
+            Ok::<u32, MeasureError>(cycles.into_iter().max().unwrap_or_default())
+        };
+        let (short, long) = (take(few)?, take(most)?);
+        let messages = f64::from((most - few) * pairs);
+        let limit = 1000.0 / self.bound.interval(0) * f64::from(pairs) / f64::from(busiest);
+        let cycles = f64::from(long.saturating_sub(short).max(1));
+        Ok(vec![figure(1000.0 * messages / cycles).limit(limit).note(
+            "empty messages per thousand cycles, with wildcards",
+        )])
+    }
+
+    fn send_8(
+        &self,
+        measure: fn(&mut Rank, &Region<u8>) -> Result<Span, Error>,
+    ) -> Result<[f64; 2], MeasureError> {
+        let spans = self.job.run(self.job.ranks(), |rank| {
+            let buffer = buffer(rank)?;
+            measure(rank, &buffer)?;
+            measure(rank, &buffer)
+        })?;
+        Ok(cycles(&spans))
+    }
+
+    /// Latency of a put of 8 bytes behind an empty message. During a walk, the engine of the target
+    /// searches all `entries` unexpected messages for a receive when the message arrives.
+    fn put(&self, entries: u32, walks: bool) -> Measurement {
+        let [put, _] = self.cycles(|rank| {
+            let me = rank.pid().0;
+            let source = rank.alloc_from(&contents(rank, 8))?;
+            let target = rank.alloc_from(&[0u8; 8])?;
+            let window = rank.register(&target, Rights::ALL)?;
+            let nothing = rank.alloc::<u8>(0)?;
+            rank.lab().match_thresholds(None, None)?;
+            let entries = if walks { entries } else { 0 };
+            let unmatched = Unmatched::send(rank, entries)?;
+            let begin = start(rank)?;
+            let mut end = begin;
+            if me == 0 {
+                let send = rank.isend(GlobalRank(1), TAG, &nothing)?;
+                let put = rank.iput(&window, GlobalRank(1), 0, &source)?;
+                rank.wait(put)?;
+                end = rank.now()?;
+                rank.barrier()?;
+                rank.wait(send)?;
+            } else if me == 1 {
+                let absent = rank.irecv(0, ABSENT, nothing.clone())?;
+                rank.barrier()?;
+                rank.cancel(&absent)?;
+                rank.wait_message(absent)?;
+                rank.recv(0, TAG, nothing.clone())?;
+                let found = rank.read_vec(&target)?;
+                check("a put of 8 bytes", found == pattern(0, 8))?;
+            } else {
+                rank.barrier()?;
+            }
+            unmatched.receive(rank)?;
+            let usual = Some(POSTED_THRESHOLD_LENGTH_VALUE as u16);
+            rank.lab().match_thresholds(usual, usual)?;
+            rank.deregister(window)?;
+            Ok((me == 0).then_some((begin, end)))
+        })?;
+        let walk = if walks {
+            format!("{entries} entries are walked")
+        } else {
+            "no entry is walked".into()
+        };
+        let limit = self.bound.received(8) + self.bound.back();
+        let note = format!("put of 8 bytes behind a message; {walk}");
+        Ok(vec![figure(put).limit(limit).note(note)])
+    }
+
+    /// Latency of a message of 8 bytes and its receive, which start together, behind `depth`
+    /// messages that match no receive.
+    fn depth(&self, depth: u32) -> Measurement {
+        let places = self.job.run(self.job.ranks(), |rank| {
+            let buffer = buffer(rank)?;
+            let measured = |rank: &mut Rank| {
+                let unmatched = Unmatched::send(rank, depth)?;
+                let span = together(rank, &buffer)?;
+                let is_host = unmatched.is_host;
+                unmatched.receive(rank)?;
+                Ok::<_, Error>((span, is_host))
+            };
+            measured(rank)?;
+            measured(rank)
+        })?;
+        let spans: Vec<Span> = places.iter().map(|&(span, _)| span).collect();
+        let [_, received] = cycles(&spans);
+        let place = match places.first() {
+            Some((_, true)) => "host memory",
+            _ => "the hardware's queue",
+        };
+        let note = format!("send and receive start together; the others are in {place}");
+        let limit = self.bound.received(8);
+        Ok(vec![figure(received).limit(limit).note(note)])
+    }
+
+    /// Cycles of half a round trip.
+    fn ping_pong(&self, bytes: u32) -> Result<f64, MeasureError> {
+        let [cycles, _] = self.cycles(|rank| {
+            let me = rank.pid().0;
+            if me > 1 {
+                start(rank)?;
+                return Ok(None);
+            }
+            let other = 1 - me;
+            let mine = rank.alloc_from(&contents(rank, bytes))?;
+            let inbox = rank.alloc_from(&vec![0u8; bytes as usize])?;
+            let mut receive = Some(rank.irecv(other, TAG + other, inbox.clone())?);
+            let (begin, mut status, mut sends) = (start(rank)?, None, Vec::new());
+            for turn in 1..=ROUND_TRIPS {
+                if me == 0 {
+                    sends.push(rank.isend(GlobalRank(other), TAG + me, &mine)?);
+                }
+                if let Some(receive) = receive.take() {
+                    status = Some(rank.wait_message(receive)?);
+                }
+                if me == 1 {
+                    sends.push(rank.isend(GlobalRank(other), TAG + me, &mine)?);
+                }
+                if turn < ROUND_TRIPS {
+                    receive = Some(rank.irecv(other, TAG + other, inbox.clone())?);
+                }
+            }
+            let end = rank.now()?;
+            rank.wait_all(sends)?;
+            verify(rank, status, other, bytes, &inbox)?;
+            Ok(Some((begin, end)))
+        })?;
+        Ok(cycles / f64::from(2 * ROUND_TRIPS))
+    }
+
+    /// Payload bytes per cycle of [`WINDOW`] messages whose receives are posted.
+    fn stream(&self, bytes: u32, is_bidirectional: bool) -> Measurement {
+        let ends = self.cycles(|rank| {
+            let me = rank.pid().0;
+            let other = 1 - me.min(1);
+            let (sends, receives) = match (me, is_bidirectional) {
+                (0, false) => (true, false),
+                (1, false) => (false, true),
+                (0 | 1, true) => (true, true),
+                _ => (false, false),
+            };
+            let mine = rank.alloc_from(&contents(rank, bytes))?;
+            let inbox = rank.alloc_from(&vec![0u8; bytes as usize])?;
+            let mut posted: Vec<Request<'_>> = Vec::new();
+            for _ in 0..if receives { WINDOW } else { 0 } {
+                posted.push(rank.irecv(other, TAG + other, inbox.clone())?);
+            }
+            let begin = start(rank)?;
+            let mut sent = Vec::new();
+            for _ in 0..if sends { WINDOW } else { 0 } {
+                sent.push(rank.isend(GlobalRank(other), TAG + me, &mine)?);
+            }
+            rank.wait_all(sent)?;
+            let mut statuses = Vec::new();
+            for receive in posted {
+                statuses.push(rank.wait_message(receive)?);
+            }
+            let end = rank.now()?;
+            for status in statuses {
+                verify(rank, Some(status), other, bytes, &inbox)?;
+            }
+            Ok((me < 2).then_some((begin, end)))
+        })?;
+        let rate = |cycles: f64| f64::from(bytes) / cycles;
+        let note = if is_bidirectional {
+            "bytes per cycle in each direction, 64 receives posted"
+        } else {
+            "bytes per cycle, 64 receives posted"
+        };
+        let cycles = ends[0].max(ends[1]) / f64::from(WINDOW);
+        let limit = rate(self.bound.interval(bytes));
+        Ok(vec![figure(rate(cycles)).limit(limit).note(note)])
+    }
+}
+
+/// Messages of ranks 0 and 1 to rank 1 that match no receive of a measurement.
+struct Unmatched<'a> {
+    /// By source.
+    counts: [u32; 2],
+    sends: Vec<Request<'a>>,
+    /// Whether the library of rank 1 has taken the messages over into host memory.
+    is_host: bool,
+}
+
+impl Unmatched<'_> {
+    /// Sends `count` messages. They stay in the hardware's queue if there is room for them and for
+    /// one message more. Otherwise rank 0 sends all of them, and the library of rank 1 takes them
+    /// over.
+    fn send(rank: &mut Rank, count: u32) -> Result<Self, Error> {
+        let me = rank.pid().0;
+        let quota = rank.board().message_depth / rank.nprocs();
+        let is_host = count > 2 * quota - 1;
+        let mine = count.min(quota - 1);
+        let counts = if is_host {
+            [count, 0]
+        } else {
+            [mine, count - mine]
+        };
+        rank.lab()
+            .take_over_after(if is_host { 0 } else { u64::MAX });
+        let nothing = rank.alloc::<u8>(0)?;
+        let mut sends = Vec::new();
+        for number in 0..counts.get(me as usize).copied().unwrap_or(0) {
+            sends.push(rank.isend(GlobalRank(1), UNMATCHED + number, nothing.clone())?);
+        }
+        if is_host {
+            // The end of a send says that it was taken over.
+            rank.wait_all(sends.drain(..))?;
+        }
+        rank.barrier()?;
+        rank.lab().take_over_after(u64::MAX);
+        Ok(Unmatched {
+            counts,
+            sends,
+            is_host,
+        })
+    }
+
+    /// Receives all messages.
+    fn receive(self, rank: &mut Rank) -> Result<(), Error> {
+        if rank.pid().0 == 1 {
+            for (source, count) in (0..).zip(self.counts) {
+                for number in 0..count {
+                    rank.recv(source, UNMATCHED + number, &mut [0u8; 0])?;
+                }
+            }
+        }
+        rank.wait_all(self.sends)
+    }
+}
+
+/// Waits until all register writes of earlier calls are done, at all ranks. Returns the cycle at
+/// which the measured calls start.
+fn start(rank: &mut Rank) -> Result<Cycle, Error> {
+    rest(rank)?;
+    rank.barrier()?;
+    rest(rank)?;
+    rank.now()
+}
+
+/// Waits for [`REST`] cycles.
 fn rest(rank: &mut Rank) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + REST);
     while rank.now()? < until {
@@ -135,128 +531,131 @@ fn rest(rank: &mut Rank) -> Result<(), Error> {
     Ok(())
 }
 
-fn pattern(bytes: u32) -> Vec<u8> {
-    (0..bytes).map(|at| (at * 7 + at / 256) as u8).collect()
+/// Measures a message from rank 0 to rank 1 whose receive is posted.
+fn expected(rank: &mut Rank, buffer: &Region<u8>) -> Result<Span, Error> {
+    empty(rank, buffer)?;
+    let mut posted = None;
+    if rank.pid().0 == 1 {
+        posted = Some(rank.irecv(0, TAG, buffer.clone())?);
+    }
+    let begin = start(rank)?;
+    let end = send_or_wait(rank, buffer, posted)?;
+    finish(rank, begin, end, buffer)
 }
 
-fn verify(status: &MessageStatus, bytes: u32, found: &[u8]) -> Result<(), Error> {
-    if (status.source, status.tag, status.length) == (0, TAG, bytes) && found == pattern(bytes) {
+/// Measures a receive of a message that waits.
+fn unexpected(rank: &mut Rank, buffer: &Region<u8>) -> Result<Span, Error> {
+    empty(rank, buffer)?;
+    let mut send = None;
+    if rank.pid().0 == 0 {
+        send = Some(rank.isend(GlobalRank(1), TAG, buffer)?);
+    }
+    let begin = start(rank)?;
+    let mut end = None;
+    if let Some(send) = send {
+        rank.wait(send)?;
+        end = Some((rank.now()?, None));
+    } else if rank.pid().0 == 1 {
+        let receive = rank.irecv(0, TAG, buffer.clone())?;
+        let status = rank.wait_message(receive)?;
+        end = Some((rank.now()?, Some(status)));
+    }
+    finish(rank, begin, end, buffer)
+}
+
+/// Measures a message from rank 0 to rank 1 whose receive is posted at the same time.
+fn together(rank: &mut Rank, buffer: &Region<u8>) -> Result<Span, Error> {
+    empty(rank, buffer)?;
+    let begin = start(rank)?;
+    let mut posted = None;
+    if rank.pid().0 == 1 {
+        posted = Some(rank.irecv(0, TAG, buffer.clone())?);
+    }
+    let end = send_or_wait(rank, buffer, posted)?;
+    finish(rank, begin, end, buffer)
+}
+
+/// Sends the measured message at rank 0, and waits for it at rank 1. Returns the end and the status.
+fn send_or_wait(
+    rank: &mut Rank,
+    buffer: &Region<u8>,
+    posted: Option<Request<'_>>,
+) -> Result<Option<(Cycle, Option<MessageStatus>)>, Error> {
+    let status = match (rank.pid().0, posted) {
+        (0, _) => {
+            let send = rank.isend(GlobalRank(1), TAG, buffer)?;
+            rank.wait(send)?;
+            None
+        }
+        (_, Some(receive)) => Some(rank.wait_message(receive)?),
+        _ => return Ok(None),
+    };
+    Ok(Some((rank.now()?, status)))
+}
+
+/// Checks the measured message. Returns the span of a rank that has taken part.
+fn finish(
+    rank: &mut Rank,
+    begin: Cycle,
+    end: Option<(Cycle, Option<MessageStatus>)>,
+    inbox: &Region<u8>,
+) -> Result<Span, Error> {
+    let Some((end, status)) = end else {
+        return Ok(None);
+    };
+    if rank.pid().0 == 1 {
+        verify(rank, status, 0, 8, inbox)?;
+    }
+    Ok(Some((begin, end)))
+}
+
+/// The memory of a message of 8 bytes.
+fn buffer(rank: &mut Rank) -> Result<Region<u8>, Error> {
+    rank.alloc_from(&contents(rank, 8))
+}
+
+/// Clears the memory of a message that rank 1 receives.
+fn empty(rank: &mut Rank, buffer: &Region<u8>) -> Result<(), Error> {
+    if rank.pid().0 == 1 {
+        rank.write(&mut buffer.clone(), 0, &[0; 8])?;
+    }
+    Ok(())
+}
+
+/// Contents of the messages of a rank.
+fn contents(rank: &Rank, bytes: u32) -> Vec<u8> {
+    pattern(rank.pid().0, bytes)
+}
+
+fn pattern(source: u32, bytes: u32) -> Vec<u8> {
+    (0..bytes)
+        .map(|at| (1 + at * 7 + at / 256 + source * 91) as u8)
+        .collect()
+}
+
+/// Checks status and contents of a message from `source`.
+fn verify(
+    rank: &mut Rank,
+    status: Option<MessageStatus>,
+    source: u32,
+    bytes: u32,
+    inbox: &Region<u8>,
+) -> Result<(), Error> {
+    let found = rank.read_vec(inbox)?;
+    let expected = (source, TAG + source, bytes);
+    let is_right =
+        status.is_some_and(|status| (status.source, status.tag, status.length) == expected);
+    check(
+        &format!("a message of {bytes} bytes from rank {source}"),
+        is_right && found == pattern(source, bytes),
+    )
+}
+
+fn check(what: &str, is_right: bool) -> Result<(), Error> {
+    if is_right {
         return Ok(());
     }
     Err(Error::program(format!(
-        "a message of {bytes} bytes with tag {TAG} from rank 0 was received as {status:?}, or with other data"
+        "{what} has arrived with other data, or with another source, tag or length"
     )))
-}
-
-/// Sends the measured message from rank 0 to rank 1, between two barriers. Rank 1 posts its receive
-/// before the message, or at the same time.
-fn measured(
-    rank: &mut Rank,
-    bytes: u32,
-    buffer: &Region<u8>,
-    posted: Option<Request>,
-) -> Result<u32, Error> {
-    let mut mine = buffer.slice(..bytes as usize)?;
-    let me = rank.pid().0;
-    rest(rank)?;
-    rank.barrier()?;
-    match (me, posted) {
-        (0, _) => {
-            let send = rank.isend(GlobalRank(1), TAG, &mine)?;
-            rank.barrier()?;
-            rank.wait(send)?;
-        }
-        (1, posted) => {
-            let receive = match posted {
-                Some(receive) => receive,
-                None => rank.irecv(0, TAG, &mut mine)?,
-            };
-            rank.barrier()?;
-            let status = rank.wait_message(receive)?;
-            let found = rank.read_vec(&mine)?;
-            verify(&status, bytes, &found)?;
-        }
-        _ => rank.barrier()?,
-    }
-    rank.lab().epoch_cycles()
-}
-
-/// Measured cases of a queue: length, share of the queue, bytes of the message. The first case is
-/// repeated and its first result is dropped, because operands are written only when they change.
-fn cases(shares: &[u32]) -> Vec<(u32, u32, u32)> {
-    let mut cases = vec![(0, shares[0], 0)];
-    for length in LENGTHS {
-        cases.extend(shares.iter().map(|&share| (length, share, 0)));
-    }
-    for length in [0, LENGTHS[LENGTHS.len() - 1]] {
-        cases.extend(SIZES.map(|bytes| (length, 100, bytes)));
-    }
-    cases
-}
-
-fn sized(name: String, bytes: u32) -> String {
-    match bytes {
-        0 => name,
-        _ => format!("{name}-{bytes}"),
-    }
-}
-
-fn preposted(rank: &mut Rank, prefix: &str) -> Result<Vec<Row>, Error> {
-    let buffer = rank.alloc_from(&pattern(SIZES[SIZES.len() - 1]))?;
-    let nothing = rank.alloc::<u8>(0)?;
-    let mut rows = Vec::new();
-    for (length, percent, bytes) in cases(&PERCENTS) {
-        let ahead = length * percent / 100;
-        let mut others = Vec::new();
-        let mut posted = None;
-        if rank.pid().0 == 1 {
-            let mine = buffer.slice(..bytes as usize)?;
-            for place in 0..=length {
-                if place == ahead {
-                    posted = Some(rank.irecv(0, TAG, mine.clone())?);
-                }
-                if place < length {
-                    others.push(rank.irecv(0, 1000 + place, nothing.clone())?);
-                }
-            }
-        }
-        let cycles = measured(rank, bytes, &buffer, posted)?;
-        for other in &others {
-            rank.cancel(other)?;
-        }
-        for other in others {
-            rank.wait_message(other)?;
-        }
-        let name = sized(format!("{prefix}preposted-{length}-{percent}"), bytes);
-        rows.push(Row::new(name, cycles.into()));
-    }
-    rows.remove(0);
-    Ok(rows)
-}
-
-fn unexpected(rank: &mut Rank, prefix: &str) -> Result<Vec<Row>, Error> {
-    let buffer = rank.alloc_from(&pattern(SIZES[SIZES.len() - 1]))?;
-    let nothing = rank.alloc::<u8>(0)?;
-    let me = rank.pid().0;
-    let mut rows = Vec::new();
-    for (length, _, bytes) in cases(&[100]) {
-        // A source may use at most half of the room, so both ranks send.
-        let mut sends = Vec::new();
-        for place in (0..length).filter(|place| me < 2 && place % 2 == me) {
-            sends.push(rank.isend(GlobalRank(1), 1000 + place, &nothing)?);
-        }
-        let cycles = measured(rank, bytes, &buffer, None)?;
-        if me == 1 {
-            for place in 0..length {
-                rank.recv(place % 2, 1000 + place, &mut [0u8; 0])?;
-            }
-        }
-        for send in sends {
-            rank.wait(send)?;
-        }
-        let name = sized(format!("{prefix}unexpected-{length}"), bytes);
-        rows.push(Row::new(name, cycles.into()));
-    }
-    rows.remove(0);
-    Ok(rows)
 }

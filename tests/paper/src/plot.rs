@@ -1,5 +1,5 @@
 //! Plots of reports: instructions and the exchange of the coprocessor's paper; streams; collectives
-//! over size and over boards; messages over queue length and position in the queue.
+//! over size and over boards; messages over size, over queue length and over position in the queue.
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
@@ -41,6 +41,10 @@ pub fn all(report: &Report) -> Result<Vec<Picture>, PlotError> {
                 "Cycles over the length of the queue and the place in it",
                 surface(report),
             ),
+        ],
+        "messages" => vec![
+            ("Latency of a message: cycles over size", latency(report)),
+            ("Bandwidth: bytes a cycle over size", bandwidth(report)),
         ],
         "collectives" => vec![("Cycles over size", collectives(report))],
         _ => Vec::new(),
@@ -139,6 +143,81 @@ pub fn streams(rows: &[Row]) -> Result<String, PlotError> {
         curves,
     }
     .draw(("put-bandwidth-<bytes>", "rma"))
+}
+
+/// Draws half of the round trip of a message as an SVG: cycles over size, and the bound.
+///
+/// # Errors
+/// An error of the drawing library, or [`PlotError::NoRows`].
+pub fn latency(report: &Report) -> Result<String, PlotError> {
+    Chart {
+        caption: "Half of a round trip between two ranks",
+        x: "bytes of a message",
+        y: "cycles",
+        legend: SeriesLabelPosition::UpperLeft,
+        colours: &[GREY, BLUE, PALE_RED, RED],
+        ranges: None,
+        is_linear: false,
+        curves: by_size(report, &[("ping-pong", "half a round trip")]),
+    }
+    .draw(("ping-pong-<bytes>", "messages"))
+}
+
+/// Draws the bandwidth of messages as an SVG: bytes per cycle over size, and the bound of a stream.
+///
+/// # Errors
+/// An error of the drawing library, or [`PlotError::NoRows`].
+pub fn bandwidth(report: &Report) -> Result<String, PlotError> {
+    let kinds = [
+        ("stream", "stream of 64"),
+        ("bidirectional", "both ways, each"),
+        ("bandwidth", "ping-pong"),
+    ];
+    Chart {
+        caption: "Messages between two ranks",
+        x: "bytes of a message",
+        y: "bytes a cycle",
+        legend: SeriesLabelPosition::UpperLeft,
+        colours: &[GREY, BLUE, GREEN, RED, BROWN, PALE_BLUE, ORANGE, PALE_RED],
+        ranges: None,
+        is_linear: false,
+        curves: by_size(report, &kinds),
+    }
+    .draw(("stream-<bytes>", "messages"))
+}
+
+/// The curves of rows `<kind>-<bytes>`. The bound is that of the first kind. In a report with
+/// several configurations, the names of the curves begin with the configuration.
+fn by_size(report: &Report, kinds: &[(&str, &str)]) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    for row in &report.rows {
+        let (config, name) = match row.name.split_once('/') {
+            Some((config, name)) => (format!("{config}: "), name),
+            None => (String::new(), row.name.as_str()),
+        };
+        let Some((kind, bytes)) = name.rsplit_once('-') else {
+            continue;
+        };
+        let found = kinds.iter().position(|&(known, _)| known == kind);
+        // A logarithmic axis has no zero.
+        let bytes = bytes.parse::<f64>().ok().filter(|&bytes| bytes > 0.0);
+        let (Some(place), Some(bytes)) = (found, bytes) else {
+            continue;
+        };
+        if let (0, Some(limit)) = (place, row.limit) {
+            add(&mut curves, format!("{config}limit"), (bytes, limit));
+        }
+        let curve = format!("{config}{}", kinds[place].1);
+        add(&mut curves, curve, (bytes, row.measured));
+    }
+    // Each configuration has its bound first, and its kinds in order.
+    let order = |curve: &Curve| {
+        let (config, name) = curve.name.rsplit_once(": ").unwrap_or(("", &curve.name));
+        let kind = kinds.iter().position(|&(_, known)| known == name);
+        (config.to_owned(), kind.map_or(0, |kind| kind + 1))
+    };
+    curves.sort_by_key(order);
+    curves
 }
 
 /// Draws collectives of `bytes` over the number of boards as an SVG. `reports` may have any
@@ -855,6 +934,9 @@ mod tests {
         );
         assert_eq!(rma.len(), 3, "{rma:?}");
         assert_eq!(titles("alpu", &["preposted-8-50", "unexpected-8"]).len(), 2);
+        let messages = titles("messages", &["ping-pong-0", "ping-pong-8", "stream-8"]);
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        assert_eq!(titles("messages", &["rate-pair", "send-8"]).len(), 0);
         assert_eq!(titles("collectives", &["bcast-8"]), ["Cycles over size"]);
         assert_eq!(titles("host", &["put-8-memory"]), Vec::<String>::new());
         assert_eq!(titles("rma", &[]), Vec::<String>::new());
@@ -872,6 +954,26 @@ mod tests {
         assert!(
             picture.contains("limit") && !picture.contains("paper"),
             "{picture}"
+        );
+    }
+
+    #[test]
+    fn messages_have_curves_for_each_configuration() {
+        let rows = ["bidirectional-64", "stream-8", "ping-pong-8"]
+            .map(|name| Row::new(name, 3.0).limit(4.0));
+        let one = bandwidth(&report(rows.to_vec())).unwrap();
+        assert!(
+            one.contains("both ways, each") && one.contains("limit"),
+            "{one}"
+        );
+        assert!(!one.contains("half a round trip"), "{one}");
+        let two = rows
+            .iter()
+            .flat_map(|row| ["mpi2", "rma2-wide"].map(|config| row.clone().of(config)));
+        let two = bandwidth(&report(two.collect())).unwrap();
+        assert!(
+            two.contains("mpi2: limit") && two.contains("rma2-wide: stream of 64"),
+            "{two}"
         );
     }
 

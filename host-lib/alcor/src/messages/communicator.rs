@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::peers::Peers;
-use super::{MessageStatus, Source, Tag};
+use super::{MatchedMessage, MessageStatus, Source, Tag};
 use crate::request::Request;
 use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 
@@ -108,6 +108,108 @@ impl Communicator {
         self.peers(rank)?.isend(rank, to, tag, local)
     }
 
+    /// As [`Rank::ssend`].
+    ///
+    /// # Errors
+    /// As [`Rank::ssend`].
+    ///
+    /// # Examples
+    /// See [`Communicator::issend`].
+    pub fn ssend(&self, rank: &mut Rank, to: u32, tag: u32, values: impl Buffer) -> Result<()> {
+        let request = self.peers(rank)?.issend(rank, to, tag, values)?;
+        rank.wait(request)
+    }
+
+    /// As [`Rank::issend`].
+    ///
+    /// # Errors
+    /// As [`Rank::issend`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let other = 1 - world.rank();
+    /// let mine = [world.rank()];
+    /// let send = world.issend(rank, other, 0, &mine)?;
+    /// let mut found = [9];
+    /// world.recv(rank, other, 0, &mut found)?;
+    /// rank.wait(send)?;
+    /// # assert_eq!(found, [other]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn issend<'a>(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: impl Buffer + 'a,
+    ) -> Result<Request<'a>> {
+        self.peers(rank)?.issend(rank, to, tag, local)
+    }
+
+    /// As [`Rank::sendrecv`]. `send` has destination, tag and elements of the sent message.
+    /// `receive` has source, tag and buffer of the received message.
+    ///
+    /// # Errors
+    /// As [`Rank::sendrecv`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Tag, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let other = 1 - world.rank();
+    /// let mut found = [9];
+    /// let mine = [world.rank()];
+    /// world.sendrecv(rank, (other, 0, &mine), (other, Tag::Any, &mut found))?;
+    /// assert_eq!(found, [other]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sendrecv(
+        &self,
+        rank: &mut Rank,
+        send: (u32, u32, impl Buffer),
+        receive: (impl Into<Source>, impl Into<Tag>, impl BufferMut),
+    ) -> Result<MessageStatus> {
+        let (source, tag, local) = receive;
+        let receive = (source.into(), tag.into(), local);
+        self.peers(rank)?.sendrecv(rank, send, receive)
+    }
+
+    /// As [`Rank::sendrecv_replace`]. `send` has destination and tag of the sent message. `receive`
+    /// has source and tag of the received message.
+    ///
+    /// # Errors
+    /// As [`Rank::sendrecv`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let other = 1 - world.rank();
+    /// let mut values = [world.rank()];
+    /// world.sendrecv_replace(rank, (other, 0), (other, 0), &mut values)?;
+    /// assert_eq!(values, [other]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sendrecv_replace(
+        &self,
+        rank: &mut Rank,
+        send: (u32, u32),
+        receive: (impl Into<Source>, impl Into<Tag>),
+        local: impl BufferMut,
+    ) -> Result<MessageStatus> {
+        let receive = (receive.0.into(), receive.1.into());
+        let peers = self.peers(rank)?;
+        peers.sendrecv_replace(rank, send, receive, local)
+    }
+
     /// As [`Rank::irecv`].
     ///
     /// # Errors
@@ -163,6 +265,56 @@ impl Communicator {
         tag: impl Into<Tag>,
     ) -> Result<MessageStatus> {
         self.peers(rank)?.probe(rank, source.into(), tag.into())
+    }
+
+    /// As [`Rank::mprobe`].
+    ///
+    /// # Errors
+    /// As [`Rank::mprobe`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Tag, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let other = 1 - world.rank();
+    /// world.send(rank, other, 4, &[1u16, 2, 3])?;
+    /// let message = world.mprobe(rank, other, Tag::Any)?;
+    /// assert_eq!((message.status().source, message.status().tag), (other, 4));
+    /// message.recv(rank, &mut [0u16; 3])?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mprobe(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<MatchedMessage> {
+        self.peers(rank)?.mprobe(rank, source.into(), tag.into())
+    }
+
+    /// As [`Rank::improbe`].
+    ///
+    /// # Errors
+    /// As [`Rank::improbe`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, Tag, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// assert!(world.improbe(rank, Source::Any, Tag::Any)?.is_none());
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn improbe(
+        &self,
+        rank: &mut Rank,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Option<MatchedMessage>> {
+        self.peers(rank)?.improbe(rank, source.into(), tag.into())
     }
 
     /// As [`Rank::iprobe`].

@@ -30,6 +30,10 @@ impl Progress {
             _ => Line::Receives,
         };
         let is_own = descriptor.message().is_some_and(Message::is_of_library);
+        // Receives that wait have precedence over this one for a returned message.
+        if self.messages.overflow.has_returned() {
+            self.post_messages()?;
+        }
         let (outcome, request) = self.begin(descriptor);
         let queued = match line {
             Line::Receives => self.receive_kept(Queued { outcome, held })?,
@@ -66,7 +70,7 @@ impl Progress {
     }
 
     /// Runs `what`. Waits inside `what` neither post messages nor probe.
-    fn alone<T>(&mut self, what: impl FnOnce(&mut Progress) -> Result<T>) -> Result<T> {
+    pub(super) fn alone<T>(&mut self, what: impl FnOnce(&mut Progress) -> Result<T>) -> Result<T> {
         self.messages.busy = true;
         let done = what(self);
         self.messages.busy = false;
@@ -173,7 +177,12 @@ impl Progress {
         let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
         self.messages.began(&message);
         let opcode = match message.kind {
-            MessageKind::Send if message.length <= self.messages.fragment => Opcode::XSend,
+            MessageKind::Send
+                if message.length <= self.messages.fragment && !message.is_synchronous =>
+            {
+                Opcode::XSend
+            }
+            // The library of the receiver cannot complete an announced message without a receive.
             MessageKind::Send => Opcode::XAnnounce,
             MessageKind::Receive => Opcode::XReceive,
             MessageKind::Probe => Opcode::XProbe,

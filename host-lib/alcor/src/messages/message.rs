@@ -82,11 +82,13 @@ pub struct Message {
     pub length: u32,
     /// Whether this receive leaves the payload of an announced message at its sender.
     pub(crate) takes_over: bool,
+    /// Whether this send completes only when a receive has taken the message.
+    pub(crate) is_synchronous: bool,
 }
 
 impl Message {
     /// Returns whether this receive matches a found message of this context.
-    pub(super) fn is_for(&self, context: u8, found: &MessageStatus) -> bool {
+    pub(crate) fn is_for(&self, context: u8, found: &MessageStatus) -> bool {
         self.context == context
             && self.peer.is_none_or(|peer| peer == found.pid)
             && self.tag.is_none_or(|tag| tag == found.tag)
@@ -114,6 +116,7 @@ impl Message {
             local: NodeAddr(0),
             length: 0,
             takes_over: false,
+            is_synchronous: false,
         }
     }
 
@@ -122,6 +125,7 @@ impl Message {
         Message {
             tag: Some(number),
             context: DEFERRED,
+            is_synchronous: false,
             ..self
         }
     }
@@ -145,6 +149,9 @@ impl fmt::Display for Message {
             MessageKind::Receive => ("receive", "from"),
             MessageKind::Probe => ("probe", "for a message from"),
         };
+        if self.is_synchronous {
+            write!(f, "synchronous ")?;
+        }
         write!(f, "{kind} ")?;
         if self.kind != MessageKind::Probe {
             write!(f, "of {} bytes ", self.length)?;

@@ -21,6 +21,8 @@
 //! [`Status::Deferred`]: alcor_abi::Status::Deferred
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use alcor_abi::Status;
 use alcor_abi::packets::x_tag;
@@ -46,6 +48,22 @@ struct Kept {
     context: u8,
     found: MessageStatus,
     payload: Payload,
+    /// The claim of a matched probe. Without one, any receive may take the message.
+    claim: Weak<Claim>,
+}
+
+/// The right of a matched probe to one message. The message is free again when the claim is
+/// dropped.
+#[derive(Debug)]
+pub(super) struct Claim {
+    /// [`Overflow::returned`] of the rank.
+    returned: Arc<AtomicBool>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.returned.store(true, Ordering::Release);
+    }
 }
 
 #[derive(Debug)]
@@ -92,6 +110,11 @@ pub(crate) struct Overflow {
     bytes: u64,
     /// Messages taken over, oldest first.
     kept: VecDeque<Kept>,
+    /// Whether a claim was dropped. A posted receive may match its message.
+    returned: Arc<AtomicBool>,
+    /// A receive that the library cancels to give it a returned message: its number, and the
+    /// receive once it has left the hardware.
+    recalled: Option<(u64, Option<Queued>)>,
     /// By source: number of the next message that this rank defers.
     next: BTreeMap<GlobalRank, u32>,
     /// Deferred messages of this rank, by destination.
@@ -128,6 +151,8 @@ impl Overflow {
             limit: options.unexpected_bytes,
             bytes: 0,
             kept: VecDeque::new(),
+            returned: Arc::default(),
+            recalled: None,
             next: BTreeMap::new(),
             away: BTreeMap::new(),
             deferred: 0,
@@ -144,7 +169,15 @@ impl Overflow {
 
     /// Returns whether a completion may advance these messages.
     pub(super) fn is_active(&self) -> bool {
-        self.is_crowded || self.deferred > 0 || !self.relays.is_empty()
+        self.is_crowded
+            || self.deferred > 0
+            || !self.relays.is_empty()
+            || self.has_returned()
+    }
+
+    /// Returns whether the claim of a message was dropped.
+    pub(super) fn has_returned(&self) -> bool {
+        self.returned.load(Ordering::Acquire)
     }
 
     pub(super) fn listens(&self) -> bool {
@@ -185,7 +218,32 @@ impl Overflow {
 
     fn place_for(&self, wanted: &Message) -> Option<usize> {
         let mut kept = self.kept.iter();
-        kept.position(|kept| wanted.is_for(kept.context, &kept.found))
+        kept.position(|kept| {
+            kept.claim.strong_count() == 0 && wanted.is_for(kept.context, &kept.found)
+        })
+    }
+
+    /// Claims the oldest message in host memory that a probe matches.
+    fn claim_for(&mut self, wanted: &Message) -> Option<(MessageStatus, Arc<Claim>)> {
+        let place = self.place_for(wanted)?;
+        let kept = self.kept.get_mut(place)?;
+        let returned = Arc::clone(&self.returned);
+        let claim = Arc::new(Claim { returned });
+        kept.claim = Arc::downgrade(&claim);
+        Some((kept.found, claim))
+    }
+
+    /// Removes the message of a claim.
+    fn take_claimed(&mut self, claim: &Arc<Claim>) -> Option<Kept> {
+        let is_it = |kept: &Kept| Weak::as_ptr(&kept.claim) == Arc::as_ptr(claim);
+        let place = self.kept.iter().position(is_it)?;
+        self.remove(place)
+    }
+
+    fn remove(&mut self, place: usize) -> Option<Kept> {
+        let kept = self.kept.remove(place)?;
+        self.bytes -= kept.bytes();
+        Some(kept)
     }
 
     /// Returns the oldest message in host memory that a probe matches.
@@ -197,9 +255,7 @@ impl Overflow {
     /// Removes the oldest message in host memory that a receive matches.
     fn take_for(&mut self, wanted: &Message) -> Option<Kept> {
         let place = self.place_for(wanted)?;
-        let kept = self.kept.remove(place)?;
-        self.bytes -= kept.bytes();
-        Some(kept)
+        self.remove(place)
     }
 
     /// Removes the first call of a message that has been deferred, and the message.
@@ -295,7 +351,7 @@ impl Progress {
     /// Handles the completion of a send that the destination has deferred. Returns whether the id
     /// belongs to a send.
     pub(crate) fn defer_message(&mut self, id: u32) -> bool {
-        let Some((outcome, held)) = self.outstanding.withdraw_send(id) else {
+        let Some((outcome, held)) = self.outstanding.withdraw(id, MessageKind::Send) else {
             return false;
         };
         if let Some(&message) = outcome.message()
@@ -311,10 +367,38 @@ impl Progress {
         true
     }
 
+    /// Handles the completion of a cancelled receive. Returns whether the library has cancelled the
+    /// receive to give it a message.
+    pub(crate) fn recall_receive(&mut self, id: u32) -> bool {
+        let number = self.outstanding.number_of(id);
+        let recalled = self.messages.overflow.recalled.as_ref();
+        if number.is_none() || recalled.map(|recalled| recalled.0) != number {
+            return false;
+        }
+        let Some((outcome, held)) = self.outstanding.withdraw(id, MessageKind::Receive) else {
+            return false;
+        };
+        if let Some(message) = outcome.message() {
+            self.messages.ended(message);
+        }
+        if let Some(recalled) = &mut self.messages.overflow.recalled {
+            recalled.1 = Some(Queued { outcome, held });
+        }
+        true
+    }
+
     /// Advances the messages beyond the hardware's queues. Returns whether anything moved.
     pub(super) fn advance_overflow(&mut self) -> Result<bool> {
         let mut moved = self.end_relay()?;
         moved |= self.answer_calls()?;
+        if self
+            .messages
+            .overflow
+            .returned
+            .swap(false, Ordering::AcqRel)
+        {
+            moved |= self.give_returned()?;
+        }
         if std::mem::take(&mut self.messages.overflow.is_crowded) {
             moved |= self.take_over()?;
         }
@@ -462,6 +546,7 @@ impl Progress {
             context,
             found,
             payload,
+            claim: Weak::new(),
         };
         self.messages.overflow.bytes += kept.bytes();
         self.messages.overflow.kept.push_back(kept);
@@ -477,6 +562,12 @@ impl Progress {
         let Some(kept) = self.messages.overflow.take_for(&receive) else {
             return Ok(Some(queued));
         };
+        self.end_with(queued, receive, kept)?;
+        Ok(None)
+    }
+
+    /// Ends a receive with a message in host memory, or calls for its payload.
+    fn end_with(&mut self, queued: Queued, receive: Message, kept: Kept) -> Result<()> {
         let (Queued { outcome, held }, found) = (queued, kept.found);
         match kept.payload {
             Payload::Here(bytes) => {
@@ -500,7 +591,112 @@ impl Progress {
                 let _ = self.start_own(call, NOTHING)?;
             }
         }
-        Ok(None)
+        Ok(())
+    }
+
+    /// Finds the message that a receive would take now, and claims it. The message is in host memory
+    /// then, or its payload at its sender.
+    pub(super) fn match_message(
+        &mut self,
+        probe: Message,
+    ) -> Result<Option<(MessageStatus, Arc<Claim>)>> {
+        let Some(found) = self.probe(probe)? else {
+            return Ok(None);
+        };
+        self.alone(|progress| progress.keep_up_to(probe, &found))?;
+        Ok(self.messages.overflow.claim_for(&probe))
+    }
+
+    /// Takes over a found message, and all earlier messages of its source. So each message in host
+    /// memory is older than the messages of its source in the hardware.
+    fn keep_up_to(&mut self, probe: Message, found: &MessageStatus) -> Result<()> {
+        let of_source = Message::empty(MessageKind::Probe, Some(found.pid), None, probe.context);
+        while self.messages.overflow.place_for(&probe).is_none() {
+            let (Some(bounce), Some(first)) =
+                (self.messages.overflow.bounce, self.look(of_source)?)
+            else {
+                return Ok(());
+            };
+            if !self.take_found(probe.context, &first)?
+                && !self.keep(probe.context, first, bounce)?
+            {
+                return Err(Error::MissingCapability {
+                    board: format!("the board of {}, which has kernels,", self.me),
+                    capability: "matched probe for or behind a long message",
+                    found: self.info().capabilities,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the receive of a claimed message.
+    pub(super) fn receive_claimed(
+        &mut self,
+        claim: Arc<Claim>,
+        descriptor: Descriptor,
+        held: Held,
+    ) -> Result<Request<'static>> {
+        let Some(kept) = self.messages.overflow.take_claimed(&claim) else {
+            return Err(Error::ForeignRequest { rank: self.me });
+        };
+        let receive = descriptor.message().copied();
+        let (outcome, request) = self.begin(descriptor);
+        if let Some(receive) = receive {
+            self.end_with(Queued { outcome, held }, receive, kept)?;
+        }
+        self.post_messages()?;
+        Ok(request)
+    }
+
+    /// Gives the messages of dropped claims to receives that wait for them. Returns whether there
+    /// were any.
+    fn give_returned(&mut self) -> Result<bool> {
+        let mut moved = false;
+        let mut place = 0;
+        while let Some(kept) = self.messages.overflow.kept.get(place) {
+            let (context, found) = (kept.context, kept.found);
+            let is_free = kept.claim.strong_count() == 0;
+            let taker = match is_free {
+                true => self.taker_of(context, &found)?,
+                false => None,
+            };
+            // The kept messages have not changed: waits inside `alone` take none over.
+            match taker {
+                Some(queued) => {
+                    moved = true;
+                    if let Some(queued) = self.receive_kept(queued)? {
+                        self.messages.receives.push_front(queued);
+                        place += 1;
+                    }
+                }
+                None => place += 1,
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Removes the first receive that matches a message from the hardware, or from the receives that
+    /// wait.
+    fn taker_of(&mut self, context: u8, found: &MessageStatus) -> Result<Option<Queued>> {
+        while let Some(number) = self.outstanding.receive_for(context, found) {
+            self.messages.overflow.recalled = Some((number, None));
+            self.cancel_receive(number)?;
+            let wanted = Message::empty(MessageKind::Receive, Some(found.pid), None, context);
+            self.wait_for(
+                |progress| progress.awaited_message(wanted),
+                |progress| {
+                    let is_under_way = progress.outstanding.message_id(number).is_some();
+                    progress.completions(u32::from(is_under_way))
+                },
+            )?;
+            // A receive that has taken another message meanwhile is complete.
+            if let Some((_, Some(queued))) = self.messages.overflow.recalled.take() {
+                return Ok(Some(queued));
+            }
+        }
+        let place = self.messages.first_for(context, found);
+        Ok(place.and_then(|place| self.messages.receives.remove(place)))
     }
 
     /// Waits until no payload of a deferred message is under way.

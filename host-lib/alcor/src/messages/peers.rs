@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::context::WORLD;
-use super::{Message, MessageKind, MessageStatus, PAUSE, Source, TAG_UB, Tag, longer};
+use super::{
+    MatchedMessage, Message, MessageKind, MessageStatus, PAUSE, Source, TAG_UB, Tag, longer,
+};
 use crate::allocator::Block;
 use crate::buffer::Copied;
 use crate::progress::Progress;
@@ -58,6 +60,7 @@ impl Peers {
             local: local.addr(),
             length: local.byte_len(),
             takes_over: false,
+            is_synchronous: false,
         };
         rank.check_messages()?;
         Ok(message)
@@ -86,6 +89,7 @@ impl Peers {
             local: local.map_or(NodeAddr(0), Region::addr),
             length: local.map_or(0, Region::byte_len),
             takes_over: false,
+            is_synchronous: false,
         };
         rank.check_messages()?;
         Ok(message)
@@ -119,6 +123,62 @@ impl Peers {
         let local = local.source(rank)?;
         let message = self.send_of(rank, to, tag, &local.bytes())?;
         self.start(rank, message, local.hold())
+    }
+
+    pub(super) fn issend<'a>(
+        &self,
+        rank: &mut Rank,
+        to: u32,
+        tag: u32,
+        local: impl Buffer + 'a,
+    ) -> Result<Request<'a>> {
+        let local = local.source(rank)?;
+        let message = Message {
+            is_synchronous: true,
+            ..self.send_of(rank, to, tag, &local.bytes())?
+        };
+        self.start(rank, message, local.hold())
+    }
+
+    /// Sends one message and receives another. Both are under way at the same time.
+    pub(super) fn sendrecv(
+        &self,
+        rank: &mut Rank,
+        (to, send_tag, values): (u32, u32, impl Buffer),
+        (source, tag, local): (Source, Tag, impl BufferMut),
+    ) -> Result<MessageStatus> {
+        // All arguments are checked before anything starts.
+        let values = values.source(rank)?;
+        let message = self.send_of(rank, to, send_tag, &values.bytes())?;
+        let receive = self.irecv(rank, source, tag, local)?;
+        let send = self.start(rank, message, values.hold())?;
+        let received = rank.wait_message(receive);
+        let sent = rank.wait(send);
+        let status = received?;
+        sent.map(|()| status)
+    }
+
+    /// As [`Peers::sendrecv`], with one buffer for both messages.
+    pub(super) fn sendrecv_replace(
+        &self,
+        rank: &mut Rank,
+        (to, send_tag): (u32, u32),
+        (source, tag): (Source, Tag),
+        local: impl BufferMut,
+    ) -> Result<MessageStatus> {
+        let (local, copy_back) = local.destination(rank, Copied::Loaded)?;
+        // The message leaves from a copy, because the receive may overwrite the buffer before.
+        let values = rank.read_vec(&local.bytes())?;
+        let values = rank.alloc_from(&values)?;
+        let message = self.send_of(rank, to, send_tag, &values)?;
+        let kind = MessageKind::Receive;
+        let receive = self.receive_of(rank, kind, source, tag, Some(&local.bytes()))?;
+        let receive = self.start(rank, receive, local.hold())?;
+        let send = self.start(rank, message, values.hold())?;
+        let received = rank.wait_message(receive.with_copy_back(copy_back));
+        let sent = rank.wait(send);
+        let status = received?;
+        sent.map(|()| status)
     }
 
     pub(super) fn irecv<'a>(
@@ -179,6 +239,50 @@ impl Peers {
             }
         }
         Ok(found.map(|found| self.count(found)))
+    }
+
+    pub(super) fn improbe(
+        self,
+        rank: &mut Rank,
+        source: Source,
+        tag: Tag,
+    ) -> Result<Option<MatchedMessage>> {
+        let probe = self.receive_of(rank, MessageKind::Probe, source, tag, None)?;
+        let found = rank.progress.match_message(probe)?;
+        match found {
+            Some(_) => rank.progress.reset_polls(),
+            None => {
+                let awaited = |progress: &Progress| progress.awaited_message(probe);
+                rank.progress.check_polls(awaited)?;
+            }
+        }
+        let issuer = rank.progress.outstanding.issuer();
+        Ok(found.map(|(found, claim)| MatchedMessage {
+            status: self.count(found),
+            context: self.context,
+            members: self.members,
+            claim,
+            issuer,
+        }))
+    }
+
+    pub(super) fn mprobe(
+        self,
+        rank: &mut Rank,
+        source: Source,
+        tag: Tag,
+    ) -> Result<MatchedMessage> {
+        // No other call of this rank can take the message between probe and match.
+        loop {
+            self.probe(rank, source, tag)?;
+            let peers = Peers {
+                members: self.members.clone(),
+                ..self
+            };
+            if let Some(message) = peers.improbe(rank, source, tag)? {
+                return Ok(message);
+            }
+        }
     }
 
     pub(super) fn probe(&self, rank: &mut Rank, source: Source, tag: Tag) -> Result<MessageStatus> {

@@ -1,7 +1,7 @@
 //! Sends and receives between ranks of the run.
 
 use super::peers::Peers;
-use super::{MessageKind, MessageStatus, Source, Tag};
+use super::{MatchedMessage, MessageKind, MessageStatus, Source, Tag};
 use crate::request::Request;
 use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 
@@ -71,6 +71,108 @@ impl Rank {
         Peers::RUN.send(self, to.0, tag, values)
     }
 
+    /// Sends `values` in the synchronous mode of MPI: returns after a receive has taken the message.
+    ///
+    /// The calls differ in the guarantee that a completion gives:
+    ///
+    /// | call | completes when |
+    /// |---|---|
+    /// | [`Rank::send`] of host memory, short | the message is under way |
+    /// | [`Rank::isend`], short | a receive or the receiver's library has taken the message |
+    /// | [`Rank::send`] and [`Rank::isend`], long | a receive has taken the message |
+    /// | [`Rank::ssend`] and [`Rank::issend`] | a receive has taken the message |
+    ///
+    /// The payload of a synchronous message stays at the sender until a receive takes the message, so
+    /// the receiver's library cannot complete the send. The receiver's hardware then fetches the
+    /// payload. A short synchronous message therefore takes longer than a short message.
+    ///
+    /// # Errors
+    /// As [messages](Rank#messages) in general; [`Error::OutOfNodeMemory`]; [`Error::Watchdog`] if
+    /// the message is not received.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     if rank.pid() == GlobalRank(0) {
+    ///         return rank.ssend(GlobalRank(1), 0, &[1, 2]); // rank 1 has received the values
+    ///     }
+    ///     let mut values = [0; 2];
+    ///     rank.recv(GlobalRank(0), 0, &mut values)?;
+    ///     assert_eq!(values, [1, 2]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ssend(&mut self, to: GlobalRank, tag: u32, values: impl Buffer) -> Result<()> {
+        let request = Peers::RUN.issend(self, to.0, tag, values)?;
+        self.wait(request)
+    }
+
+    /// Sends `values` to `to`, and receives a message of `source` into `local`. Both messages are
+    /// under way at the same time, so ranks in a ring may all call `sendrecv` at once. The message
+    /// may be received by any receive, and the received message may come from any send.
+    ///
+    /// # Errors
+    /// As [`Rank::recv`] and [`Rank::isend`]. The error of the receive has precedence. If the
+    /// arguments are refused, nothing is sent.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    ///     let (me, ranks) = (rank.pid().0, rank.nprocs());
+    ///     let (right, left) = (GlobalRank((me + 1) % ranks), GlobalRank((me + ranks - 1) % ranks));
+    ///     let mut found = [0; 2];
+    ///     let status = rank.sendrecv(right, 0, &[me, 10 * me], left, 0, &mut found)?;
+    ///     assert_eq!((status.pid, found), (left, [left.0, 10 * left.0]));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sendrecv(
+        &mut self,
+        to: GlobalRank,
+        send_tag: u32,
+        values: impl Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+        local: impl BufferMut,
+    ) -> Result<MessageStatus> {
+        let receive = (source.into(), tag.into(), local);
+        Peers::RUN.sendrecv(self, (to.0, send_tag, values), receive)
+    }
+
+    /// As [`Rank::sendrecv`], in place: sends the elements of `local`, and then fills `local` with
+    /// the received message. The library copies the elements to node memory of its own.
+    ///
+    /// # Errors
+    /// As [`Rank::sendrecv`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    ///     let other = GlobalRank(1 - rank.pid().0);
+    ///     let mut values = [rank.pid().0; 4];
+    ///     rank.sendrecv_replace(other, 0, other, 0, &mut values)?;
+    ///     assert_eq!(values, [other.0; 4]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sendrecv_replace(
+        &mut self,
+        to: GlobalRank,
+        send_tag: u32,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+        local: impl BufferMut,
+    ) -> Result<MessageStatus> {
+        let receive = (source.into(), tag.into());
+        Peers::RUN.sendrecv_replace(self, (to.0, send_tag), receive, local)
+    }
+
     /// Waits for a message and fills `values` with its elements. An incomplete last element is not
     /// copied to host memory.
     ///
@@ -103,7 +205,8 @@ impl Rank {
     }
 
     /// Starts a send of all of `local`, which the request borrows. The request is complete when a
-    /// receive has taken the message.
+    /// receive has taken the message, or the receiver's library if the message is short.
+    /// [`Rank::issend`] excludes the library.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general.
@@ -132,6 +235,32 @@ impl Rank {
         local: impl Buffer + 'a,
     ) -> Result<Request<'a>> {
         Peers::RUN.isend(self, to.0, tag, local)
+    }
+
+    /// Starts a send of all of `local` in the synchronous mode of MPI. The request is complete when a
+    /// receive has taken the message: see [`Rank::ssend`].
+    ///
+    /// # Errors
+    /// As [messages](Rank#messages) in general.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let mut send = rank.issend(rank.pid(), 0, &[5u8])?;
+    /// assert!(!rank.test(&mut send)?);
+    /// rank.recv(Source::Any, 0, &mut [0u8])?;
+    /// rank.wait(send)?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn issend<'a>(
+        &mut self,
+        to: GlobalRank,
+        tag: u32,
+        local: impl Buffer + 'a,
+    ) -> Result<Request<'a>> {
+        Peers::RUN.issend(self, to.0, tag, local)
     }
 
     /// Posts a receive into `local`. [`Rank::wait_message`] returns the status of the message.
@@ -229,6 +358,54 @@ impl Rank {
         tag: impl Into<Tag>,
     ) -> Result<Option<MessageStatus>> {
         Peers::RUN.iprobe(self, source.into(), tag.into())
+    }
+
+    /// Waits until a message matches this source and tag, and takes the message out of the queue.
+    /// Only the returned [`MatchedMessage`] can receive the message.
+    ///
+    /// The library takes the message over into host memory, and with it the earlier messages of its
+    /// source. A long or synchronous message stays at its sender. On boards with
+    /// [kernels](Rank::kernel), long messages cannot be taken over.
+    ///
+    /// # Errors
+    /// As [`Rank::probe`]; [`Error::UnexpectedMessages`]; [`Error::MissingCapability`] on boards with
+    /// kernels, for or behind a long message.
+    ///
+    /// # Examples
+    /// See [`MatchedMessage`].
+    pub fn mprobe(
+        &mut self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<MatchedMessage> {
+        Peers::RUN.mprobe(self, source.into(), tag.into())
+    }
+
+    /// As [`Rank::mprobe`], without waiting: returns the message that a receive of this source and
+    /// tag would take now, if there is one.
+    ///
+    /// # Errors
+    /// As [`Rank::mprobe`] and [`Rank::iprobe`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Source, Tag, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// assert!(rank.improbe(Source::Any, Tag::Any)?.is_none());
+    /// rank.send(rank.pid(), 1, &[5u8])?;
+    /// let message = rank.improbe(Source::Any, Tag::Any)?.expect("a message");
+    /// assert!(rank.iprobe(Source::Any, Tag::Any)?.is_none());
+    /// drop(message); // The message is in the queue again.
+    /// rank.recv(Source::Any, 1, &mut [0u8])?;
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn improbe(
+        &mut self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Option<MatchedMessage>> {
+        Peers::RUN.improbe(self, source.into(), tag.into())
     }
 
     /// Cancels a receive. The request then completes with [`MessageStatus::cancelled`], or with a

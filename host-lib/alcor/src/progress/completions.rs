@@ -94,6 +94,10 @@ impl Progress {
             self.credits.retired_is(retired);
             return Ok(());
         }
+        if status == Some(Status::Cancelled) && self.recall_receive(id) {
+            self.credits.retired_is(retired);
+            return Ok(());
+        }
         let completed = status.and_then(|status| {
             let ended = Completion {
                 status,

@@ -1,14 +1,16 @@
-//! Random programs of sends, receives, cancels and probes.
+//! Random programs of sends, synchronous sends, receives, cancels, probes, matched probes and
+//! exchanges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use alcor::{
-    Communicator, Error, GlobalRank, MessageStatus, Rank, Region, Request, Source, Tag,
+    Communicator, Error, GlobalRank, MatchedMessage, MessageStatus, Rank, Region, Request, Source,
+    Tag,
 };
 use alcor_test::{Context, Failure, Result, same, same_bytes};
 use rand::Rng;
 
-use super::rules::{Ended, Received, Sent};
+use super::rules::{Ended, Hold, Received, Sent};
 use crate::suite::registration::idle;
 
 /// What a rank does.
@@ -32,7 +34,19 @@ enum Step {
         source: Option<GlobalRank>,
         tag: Option<u32>,
     },
+    /// Takes a message out of the queue with a matched probe.
+    Match {
+        context: usize,
+        source: Option<GlobalRank>,
+        tag: Option<u32>,
+    },
+    /// Receives one of the messages of its matched probes.
+    Take { which: usize, room: u32 },
+    /// Returns one of the messages of its matched probes.
+    Return(usize),
     Idle(u64),
+    /// Sends to the next rank and receives from the one before, in a communicator of its own.
+    Exchange { length: usize, in_place: bool },
     Barrier,
 }
 
@@ -43,6 +57,8 @@ pub(super) struct Plan {
     sends: Vec<Vec<Sent>>,
     steps: Vec<Vec<Step>>,
     thresholds: Option<u16>,
+    /// Length of the longest message.
+    longest: u32,
     /// Cycles of a wait before the library takes unexpected messages over.
     take_over_after: u64,
 }
@@ -94,6 +110,8 @@ impl Plan {
             }
             sends.push(mine);
         }
+        // The same lengths at all ranks: an in-place exchange needs equal ones.
+        let exchanged = [0; 3].map(|_| rng.random_range(0..longest as usize));
         let steps = (0..ranks)
             .map(|rank| {
                 let coming = sends.iter().flatten();
@@ -103,6 +121,9 @@ impl Plan {
                 // The same barriers at all ranks.
                 for phase in 0..3 {
                     if phase > 0 {
+                        let length = exchanged[phase];
+                        let in_place = phase % 2 == 0;
+                        steps.push(Step::Exchange { length, in_place });
                         steps.push(Step::Barrier);
                     }
                     for _ in 0..2 * each / 3 {
@@ -138,11 +159,24 @@ impl Plan {
                             }
                             15 if posted > 0 => Step::Cancel(rng.random_range(0..posted)),
                             16 if posted > 0 => Step::Test(rng.random_range(0..posted)),
-                            17 => Step::Probe {
+                            17 if rng.random_bool(0.5) => Step::Probe {
                                 context: like.0,
                                 source,
                                 tag,
                             },
+                            17 => Step::Match {
+                                context: like.0,
+                                source,
+                                tag,
+                            },
+                            18 if rng.random_bool(0.7) => Step::Take {
+                                which: rng.random_range(0..4),
+                                room: match rng.random_bool(0.2) {
+                                    true => rng.random_range(0..longest),
+                                    false => longest,
+                                },
+                            },
+                            18 => Step::Return(rng.random_range(0..4)),
                             _ => Step::Idle(rng.random_range(0..300)),
                         });
                     }
@@ -155,6 +189,7 @@ impl Plan {
             number,
             sends,
             steps,
+            longest,
             thresholds: [Some(5), Some(0), None, Some(2)][number as usize % 4],
             take_over_after: [4096, 0, 60][number as usize / 2 % 3],
         }
@@ -175,10 +210,15 @@ impl Plan {
     }
 
     /// Runs a rank's part; what became of its receives.
-    pub fn execute(&self, context: &Context, rank: &mut Rank) -> Result<Vec<Received>, Failure> {
+    pub fn execute(
+        &self,
+        context: &Context,
+        rank: &mut Rank,
+    ) -> Result<(Vec<Received>, Vec<Hold>), Failure> {
         let me = rank.pid().0 as usize;
         let world = rank.world()?;
         let copy = world.dup(rank)?;
+        let ring = world.dup(rank)?;
         let Some(turned) = world.split(rank, Some(0), -(me as i32))? else {
             return Err(Failure::new("a split", "a communicator", "none"));
         };
@@ -190,9 +230,11 @@ impl Plan {
             context,
             communicators: [world, copy, turned],
             posted: Vec::new(),
+            matched: Vec::new(),
             received: 0,
             order: 0,
             log: Vec::new(),
+            holds: Vec::new(),
         };
         let mut sends = Vec::new();
         for &step in &self.steps[me] {
@@ -202,7 +244,10 @@ impl Plan {
                     let data = rank.alloc_from(&self.bytes(context, sent))?;
                     let communicator = &run.communicators[sent.context];
                     let to = place(communicator, sent.target);
-                    sends.push(communicator.isend(rank, to, sent.tag, data.clone())?);
+                    sends.push(match sent.order % 4 {
+                        1 => communicator.issend(rank, to, sent.tag, data.clone())?,
+                        _ => communicator.isend(rank, to, sent.tag, data.clone())?,
+                    });
                 }
                 Step::Receive {
                     context,
@@ -224,11 +269,27 @@ impl Plan {
                 } => {
                     run.probe(rank, context, source, tag)?;
                 }
+                Step::Match {
+                    context,
+                    source,
+                    tag,
+                } => run.take_out(rank, context, source, tag)?,
+                Step::Take { which, room } => run.take(rank, which, room)?,
+                Step::Return(which) => run.give_back(which),
+                Step::Exchange { length, in_place } => {
+                    exchange(context, rank, &ring, self.number, (length, in_place))?;
+                }
                 Step::Idle(cycles) => idle(rank, cycles)?,
                 Step::Barrier => rank.barrier()?,
             }
         }
-        // Whatever is left is received.
+        // Whatever is left is received. A message that is returned is received by others.
+        if self.number % 2 == 0 {
+            run.give_back(0);
+        }
+        while !run.matched.is_empty() {
+            run.take(rank, 0, self.longest)?;
+        }
         let coming = self.sends.iter().flatten();
         let coming = coming.filter(|sent| sent.target == rank.pid()).count();
         while run.received < coming {
@@ -248,13 +309,45 @@ impl Plan {
                 run.end(rank, posted)?;
             }
         }
-        rank.wait_all(sends)?;
+        while !sends.is_empty() {
+            let some = rank.wait_some(&sends)?;
+            same(format_args!("rank {me}: some sends"), true, !some.is_empty())?;
+            for which in some.into_iter().rev() {
+                let mut send = sends.swap_remove(which);
+                same(format_args!("rank {me}: a send of some"), true, rank.test(&mut send)?)?;
+            }
+        }
         rank.barrier()?;
         let [_, copy, turned] = run.communicators;
         copy.free(rank)?;
         turned.free(rank)?;
-        Ok(run.log)
+        ring.free(rank)?;
+        Ok((run.log, run.holds))
     }
+}
+
+/// Sends to the next rank of a communicator, and receives from the one before.
+fn exchange(
+    context: &Context,
+    rank: &mut Rank,
+    ring: &Communicator,
+    number: u64,
+    (length, in_place): (usize, bool),
+) -> Result {
+    let (me, size) = (ring.rank(), ring.size());
+    let (to, from) = ((me + 1) % size, (me + size - 1) % size);
+    let data = |of: u32| context.noise(&[62, number, u64::from(of)], length);
+    let mut bytes = data(me);
+    let status = if in_place {
+        ring.sendrecv_replace(rank, (to, 7), (from, 7), &mut bytes)?
+    } else {
+        let mine = std::mem::replace(&mut bytes, vec![0; length]);
+        ring.sendrecv(rank, (to, 7, &mine), (Source::Any, Tag::Any, &mut bytes))?
+    };
+    let expected = (from, 7, length as u32);
+    let found = (status.source, status.tag, status.length);
+    same(format_args!("rank {me}: exchanged"), expected, found)?;
+    same_bytes(format_args!("rank {me}: exchanged bytes"), &data(from), &bytes)
 }
 
 /// A rank's number in a communicator.
@@ -277,10 +370,14 @@ struct Run<'a> {
     context: &'a Context,
     communicators: [Communicator; CONTEXTS],
     posted: Vec<Option<Posted>>,
+    /// Messages of matched probes, each with the probe as a receive.
+    matched: Vec<(MatchedMessage, Received)>,
     /// Messages received.
     received: usize,
     order: u32,
     log: Vec<Received>,
+    /// Messages of matched probes that were returned.
+    holds: Vec<Hold>,
 }
 
 impl Run<'_> {
@@ -390,6 +487,68 @@ impl Run<'_> {
             length: status.length,
             intact,
         })
+    }
+
+    /// Takes a message out of the queue.
+    fn take_out(
+        &mut self,
+        rank: &mut Rank,
+        context: usize,
+        source: Option<GlobalRank>,
+        tag: Option<u32>,
+    ) -> Result {
+        let (from, which) = self.selectors(context, source, tag);
+        let Some(message) = self.communicators[context].improbe(rank, from, which)? else {
+            return Ok(());
+        };
+        let received = self.note(rank, context, source, tag);
+        self.matched.push((message, received));
+        Ok(())
+    }
+
+    /// Receives a message of a matched probe.
+    fn take(&mut self, rank: &mut Rank, which: usize, room: u32) -> Result {
+        if which >= self.matched.len() {
+            return Ok(());
+        }
+        let (message, received) = self.matched.remove(which);
+        let found = message.status();
+        let region = rank.alloc::<u8>(room as usize)?;
+        let request = message.irecv(rank, region.clone())?;
+        // A matched message can't be cancelled.
+        rank.cancel(&request)?;
+        let what = format!("{}: what a matched probe found", rank.pid());
+        self.end(
+            rank,
+            Posted {
+                request,
+                region,
+                received,
+                cancelled: false,
+            },
+        )?;
+        let Some(Ended::With { source, tag, length, .. }) = self.log.last().map(|it| &it.ended)
+        else {
+            return Err(Failure::new(what, "a message", "a cancelled receive"));
+        };
+        same(what, (found.pid, found.tag, found.length), (*source, *tag, *length))
+    }
+
+    /// Returns a message of a matched probe to the queue.
+    fn give_back(&mut self, which: usize) {
+        if which >= self.matched.len() {
+            return;
+        }
+        let (message, received) = self.matched.remove(which);
+        let status = message.status();
+        drop(message);
+        self.order += 1;
+        self.holds.push(Hold {
+            target: received.target,
+            source: status.pid,
+            length: status.length,
+            orders: received.order..self.order,
+        });
     }
 
     /// Probes, and receives what is found.
