@@ -141,6 +141,62 @@ fn messages_are_as_measured() {
     assert!(README.contains("8,192 bytes take 2,173 cycles"));
 }
 
+/// The README's table of messages between two ranks, and the longer one of the engine's document.
+#[test]
+fn messages_of_two_ranks_are_as_measured() {
+    let boards = ["mpi2", "rma2-wide"].map(|config| measure(&["messages", "--config", config]));
+    let figure = |board: &BTreeMap<String, serde_json::Value>, name: &str, what: &str| {
+        format!("{:.1}", board[name][what].as_f64().expect("a figure"))
+    };
+    let mut compared = 0;
+    for row in rows("Measured: messages of two ranks") {
+        let [name, _, ref cells @ ..] = row[..] else {
+            continue;
+        };
+        let Some(name) = name
+            .strip_prefix('`')
+            .and_then(|name| name.strip_suffix('`'))
+        else {
+            continue;
+        };
+        assert_eq!(cells.len(), 4, "{name}");
+        for (shown, board) in cells.chunks(2).zip(&boards) {
+            for (&shown, what) in shown.iter().zip(["measured", "limit"]) {
+                // A walk through 1,024 entries needs as many.
+                if shown != "–" {
+                    let shown = shown.replace(',', "");
+                    let found = figure(board, name, what);
+                    let found = found.trim_end_matches(".0");
+                    assert_eq!(shown, found, "README, {what} of {name}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(compared, 4 * 8 - 4, "figures found in the README");
+
+    let document = include_str!("../../../hw/nic/doc/nic.md");
+    let (_, table) = document.split_once("<!-- messages -->").expect("the table");
+    let (table, _) = table.split_once("<!-- end -->").expect("its end");
+    let mut bytes = 8;
+    for line in table.trim().lines().skip(2) {
+        let cells = boards.iter().flat_map(|board| {
+            [
+                ("ping-pong", "measured"),
+                ("ping-pong", "limit"),
+                ("stream", "measured"),
+                ("stream", "limit"),
+                ("bidirectional", "measured"),
+            ]
+            .map(|(kind, what)| figure(board, &format!("{kind}-{bytes}"), what))
+        });
+        let cells: Vec<String> = cells.collect();
+        assert_eq!(line, format!("| {bytes} | {} |", cells.join(" | ")));
+        bytes *= 2;
+    }
+    assert_eq!(bytes, 1 << 17, "rows of the document");
+}
+
 /// Both tables of streams: the README's, and the longer one of the coprocessor's document.
 #[test]
 fn streams_are_as_measured() {

@@ -10,6 +10,11 @@
 //! A message is taken over only if no receive waits for it. Each message in host memory is older
 //! than the messages of its source in the hardware. So receives and probes search host memory first.
 //!
+//! A matched probe also takes messages over: the message that it finds, and the earlier messages of
+//! its source. The claim of the probe hides its message from receives and other probes. When a claim
+//! is dropped, a receive that has been posted meanwhile may match the message. Then the library
+//! cancels this receive in the hardware, and gives it the message.
+//!
 //! The payload of an announced message stays at its sender. The take-over ends the announcement with
 //! [`Status::Deferred`]. Sender and receiver each count the deferred messages between them, so both
 //! identify a message by its number. When a receive takes the message, the receiver sends a call: a
@@ -169,10 +174,7 @@ impl Overflow {
 
     /// Returns whether a completion may advance these messages.
     pub(super) fn is_active(&self) -> bool {
-        self.is_crowded
-            || self.deferred > 0
-            || !self.relays.is_empty()
-            || self.has_returned()
+        self.is_crowded || self.deferred > 0 || !self.relays.is_empty() || self.has_returned()
     }
 
     /// Returns whether the claim of a message was dropped.

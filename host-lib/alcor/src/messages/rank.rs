@@ -14,7 +14,7 @@ use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 /// the host. An expected message goes straight into the buffer of its receive.
 ///
 /// A short message travels at once, and completes when a receive or the receiver's library has
-/// taken the message. If a message is longer than
+/// taken the message. A [synchronous](Rank::ssend) message completes only with a receive. If a message is longer than
 /// [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the receiver's hardware fetches
 /// the data, and the message completes when a receive has taken it. No message is dropped.
 ///

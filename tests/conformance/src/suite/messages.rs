@@ -1030,7 +1030,12 @@ fn returned(context: &Context) -> Result {
             let receive = rank.irecv(from, Tag::Any, landing.place.clone())?;
             rank.barrier()?;
             drop(third);
+            // A receive behind the return comes later than the one that waits.
+            let place = rank.alloc::<u8>(4)?;
+            let later = rank.irecv(Source::Any, Tag::Any, place)?;
             same(what("waiting"), 2, rank.wait_message(receive)?.tag)?;
+            rank.cancel(&later)?;
+            same(what("later"), true, rank.wait_message(later)?.cancelled)?;
             landing.check(rank, what("third"), &data(from, 2))?;
             rank.cancel(&other)?;
             same(what("other"), true, rank.wait_message(other)?.cancelled)?;
