@@ -153,10 +153,12 @@
 
   /// From the request plane's receive side to the message engine.
   typedef struct packed {
-    /// A message waits for its verdict.
+    /// A message arrives; its source is known a cycle before.
     logic       arrival_valid;
     /// The message.
     arrival_t   arrival;
+    /// The payload of the message that was taken last must not wait longer for its verdict.
+    logic       late;
     /// The verdict is taken.
     logic       verdict_ready;
     /// Pulse: an XGET asks for an announced message.
@@ -175,7 +177,11 @@
 
   /// From the message engine to the request plane's receive side.
   typedef struct packed {
-    /// There is a verdict on the message that waits.
+    /// The message that arrives is taken.
+    logic             arrival_ready;
+    /// With `arrival_ready`: it is refused.
+    logic             arrival_refused;
+    /// There is a verdict on the message that was taken last, if it has a payload or is a recall.
     logic             verdict_valid;
     /// The verdict.
     verdict_t         verdict;

@@ -66,6 +66,7 @@ struct Pins {
     ready: Pin,
     op: [Pin; 4],
     result: [Pin; 4],
+    taken: Pin,
     count: Pin,
 }
 
@@ -105,9 +106,11 @@ impl Bench {
                 "result_unit_o",
             ]
             .map(|name| dut.pin(name)),
+            taken: dut.pin("result_ready_i"),
             count: dut.pin("count_o"),
         };
         dut.set(pins.valid, 0, 0);
+        dut.set(pins.taken, 0, 1);
         dut.set(pins.threshold, 0, 0);
         dut.reset();
         Self {
@@ -396,7 +399,7 @@ fn match_queue_fills_under_load() {
         by_unit += u64::from(answer.by_unit);
     }
     assert!(by_unit >= 30, "{by_unit} of 40 found by the unit");
-    assert_eq!(bench.waited, shape.batch + 9);
+    assert_eq!(bench.waited, shape.batch + 8);
 }
 
 /// A small unit with small batches.
@@ -497,9 +500,9 @@ fn match_queue_patience() {
 #[test]
 fn match_queue_batches_under_load() {
     for (pause, waits) in [
-        (0, [0, 12, 12, 0]),
-        (1, [12, 12, 0, 0]),
-        (2, [11, 12, 0, 0]),
+        (0, [0, 11, 11, 0]),
+        (1, [12, 11, 0, 0]),
+        (2, [11, 11, 0, 0]),
     ] {
         let mut bench = Bench::new(SMALL);
         bench.threshold(NEVER);
@@ -516,5 +519,137 @@ fn match_queue_batches_under_load() {
         // One of 20 entries behind 8 entries in the unit.
         let answer = bench.search(Op::Probe, Pattern { bits: 19, mask: 0 });
         assert_eq!(answer.cycles, 6 + 11);
+    }
+}
+
+/// Operations that are always offered, with results that wait: each result is that of a list, in the
+/// order of the operations.
+#[test]
+fn match_queue_stream() {
+    for posted in [true, false] {
+        let shape = Shape { posted, ..SMALL };
+        let mut rng = Random::new("match_queue_stream");
+        let mut bench = Bench::new(shape);
+        let mut tally = [0u64; 3];
+        for round in 0..soak(200) {
+            let threshold = [0, 0, 4, NEVER][rng.random_range(0..4)];
+            bench.threshold(threshold);
+            let patterns = rng.random_range(1..8);
+            let searches = [0.3, 0.6, 0.9][rng.random_range(0..3)];
+            let taken = if round % 2 == 0 { 1.0 } else { 0.2 };
+            let mut expected = VecDeque::new();
+            let mut next: Option<(Op, Pattern, usize)> = None;
+            for cycle in 0..400 {
+                let some = Pattern {
+                    bits: rng.random_range(0..patterns),
+                    mask: u64::from(rng.random_bool(0.1)),
+                };
+                let ends = cycle >= 340;
+                if next.is_none() && !ends {
+                    // Results that are not taken yet may free entries.
+                    let draw = rng.random::<f64>();
+                    next = if draw < searches {
+                        Some((Op::Search, some, 0))
+                    } else if draw < searches + 0.05 {
+                        Some((Op::Probe, some, 0))
+                    } else if draw < searches + 0.1 && !bench.list.is_empty() {
+                        let place = rng.random_range(0..bench.list.len());
+                        Some((Op::Remove, some, bench.list[place].0))
+                    } else {
+                        bench.free.pop().map(|entry| (Op::Append, some, entry))
+                    };
+                }
+                let (op, pattern, entry) = next.unwrap_or((Op::Search, some, 0));
+                let values = [op as u64, pattern.bits, pattern.mask, entry as u64];
+                for (pin, value) in bench.pins.op.into_iter().zip(values) {
+                    bench.dut.set(pin, 0, value);
+                }
+                bench.dut.set(bench.pins.valid, 0, next.is_some().into());
+                let ready = ends || rng.random_bool(taken);
+                bench.dut.set(bench.pins.taken, 0, ready.into());
+                bench.dut.settle();
+                let place = bench.place();
+                let [valid, found, found_entry, unit] =
+                    bench.pins.result.map(|pin| bench.dut.get(pin, 0));
+                if valid == 1 && ready {
+                    let answer = (found == 1).then_some(found_entry as usize);
+                    assert_eq!(expected.pop_front(), Some(answer), "{place}");
+                    tally[match answer {
+                        Some(_) if unit == 1 => 0,
+                        Some(_) => 1,
+                        None => 2,
+                    }] += 1;
+                }
+                if next.is_some() && bench.dut.get(bench.pins.ready, 0) == 1 {
+                    next = None;
+                    match op {
+                        Op::Append => bench.list.push_back((entry, pattern)),
+                        Op::Remove => {
+                            bench.list.retain(|&(at, _)| at != entry);
+                            bench.free.push(entry);
+                            expected.push_back(Some(entry));
+                        }
+                        Op::Search | Op::Probe => {
+                            let hit = bench
+                                .list
+                                .iter()
+                                .position(|&(_, entry)| bench.hits(entry, pattern));
+                            expected.push_back(hit.map(|hit| bench.list[hit].0));
+                            if let (Some(hit), Op::Search) = (hit, op) {
+                                let gone = bench.list.remove(hit);
+                                bench.free.extend(gone.map(|(entry, _)| entry));
+                            }
+                        }
+                    }
+                }
+                bench.dut.clock();
+            }
+            bench.dut.settle();
+            assert!(expected.is_empty() && next.is_none(), "{}", bench.place());
+            assert_eq!(
+                bench.dut.get(bench.pins.count, 0),
+                bench.list.len() as u64,
+                "{}",
+                bench.place()
+            );
+        }
+        assert!(tally.iter().all(|&some| some > 1_000), "{tally:?}");
+    }
+}
+
+/// Searches in the unit follow each other every fourth cycle.
+#[test]
+fn match_queue_rate() {
+    for posted in [true, false] {
+        let mut bench = Bench::new(Shape::new(200, 64, 16, posted));
+        bench.threshold(0);
+        for bits in 0..60 {
+            bench.append(Pattern { bits, mask: 0 });
+        }
+        bench.idle(300);
+        let mut taken = Vec::new();
+        let mut results = 0;
+        while results < 60 {
+            // Out of order, so that entries leave from the middle.
+            let bits = (taken.len() as u64 * 7) % 60;
+            let values = [Op::Search as u64, bits, 0, 0];
+            for (pin, value) in bench.pins.op.into_iter().zip(values) {
+                bench.dut.set(pin, 0, value);
+            }
+            let valid = taken.len() < 60;
+            bench.dut.set(bench.pins.valid, 0, valid.into());
+            bench.dut.settle();
+            results +=
+                bench.dut.get(bench.pins.result[1], 0) * bench.dut.get(bench.pins.result[0], 0);
+            if valid && bench.dut.get(bench.pins.ready, 0) == 1 {
+                taken.push(bench.dut.cycle());
+            }
+            bench.dut.clock();
+            assert!(bench.dut.cycle() < 10_000, "{}", bench.place());
+        }
+        assert!(
+            taken.windows(2).all(|pair| pair[1] - pair[0] == 4),
+            "{taken:?}"
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! `message_engine` against MPI's matching rules. The bench plays the coprocessor: messages wait
-//! for their match results, payloads are written in the order of the match results, and the bench
+//! `message_engine` against MPI's matching rules. The bench plays the coprocessor: messages arrive,
+//! payloads wait for their match results and are written in that order, and the bench
 //! copies, fetches, and accepts completions and acknowledgements, all at random paces.
 //!
-//! The engine processes one item at a time, so the model can follow: a command takes effect when it
-//! is accepted, a message when its match result appears. The entries of a pair are free from the
-//! cycle in which its acknowledgement appears.
+//! The engine begins one item at a time, so the model can follow: a command takes effect when it
+//! is accepted, a message when its search begins. A message holds an entry from its arrival on. The
+//! entries of a pair are free from the cycle in which its acknowledgement appears.
 
 use std::collections::VecDeque;
 
@@ -112,6 +112,14 @@ struct Held {
     stored: Option<(u32, u64)>,
 }
 
+/// A message that has arrived and whose search has not begun.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    held: Held,
+    /// The payload waits for a match result.
+    awaits: bool,
+}
+
 /// Next step of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -153,6 +161,8 @@ struct Tally {
     refused_quota: u64,
     direct: u64,
     direct_limit: u64,
+    late: u64,
+    late_met: u64,
     copies: u64,
     fetches: u64,
     empty: u64,
@@ -190,6 +200,19 @@ struct Bench {
     /// Posted receives, oldest first.
     posted: Vec<Command>,
     unexpected: Vec<Held>,
+    /// Messages whose search has not begun, in order.
+    waiting: VecDeque<Waiting>,
+    /// The message whose payload waits for its match result, after its search has begun, and the
+    /// receive that it finds.
+    judging: Option<(Message, Option<Command>)>,
+    /// A payload waits for its match result.
+    awaits: bool,
+    /// The coprocessor has asked for the match result of the payload at once.
+    hurried: bool,
+    /// Probability of that in a cycle.
+    late: f64,
+    /// Messages whose search has begun, and commands that were accepted.
+    begun: [u64; 2],
     /// Matched pairs that are not free again.
     pairs: Vec<Pair>,
     /// Pairs whose transfer has not started, in order.
@@ -212,6 +235,7 @@ struct Bench {
     expected_acks: Vec<(u32, u32, u32)>,
     /// Cycle and source of pairs freed recently.
     freed: VecDeque<(u64, u8)>,
+    shown_arrival: bool,
     shown_verdict: bool,
     shown_ack: bool,
     shown: [bool; 3],
@@ -273,6 +297,12 @@ impl Bench {
             crowded: [0; 2],
             posted: Vec::new(),
             unexpected: Vec::new(),
+            waiting: VecDeque::new(),
+            judging: None,
+            awaits: false,
+            hurried: false,
+            late: 0.0,
+            begun: [0; 2],
             pairs: Vec::new(),
             begin: VecDeque::new(),
             fragments: Vec::new(),
@@ -284,6 +314,7 @@ impl Bench {
             expected: Vec::new(),
             expected_acks: Vec::new(),
             freed: VecDeque::new(),
+            shown_arrival: false,
             shown_verdict: false,
             shown_ack: false,
             shown: [false; 3],
@@ -301,6 +332,7 @@ impl Bench {
             "announce_i",
             "fetch_lookup_i",
             "arrival_valid_i",
+            "late_i",
             "verdict_ready_i",
             "stored_i",
             "direct_i",
@@ -366,14 +398,17 @@ impl Bench {
 
     // The model.
 
-    fn held(&self, source: u8) -> u32 {
-        let unexpected = self.unexpected.iter().map(|held| held.message.source);
-        let pairs = self.pairs.iter().map(|pair| pair.held.message.source);
-        unexpected.chain(pairs).filter(|&at| at == source).count() as u32
-    }
-
-    fn total(&self) -> usize {
-        self.unexpected.len() + self.pairs.len()
+    /// Sources of the messages that hold an entry.
+    fn holders(&self) -> impl Iterator<Item = u8> {
+        let waiting = self.waiting.iter().map(|waiting| waiting.held.message);
+        let judging = self.judging.iter().map(|&(message, _)| message);
+        let unexpected = self.unexpected.iter().map(|held| held.message);
+        let pairs = self.pairs.iter().map(|pair| pair.held.message);
+        waiting
+            .chain(judging)
+            .chain(unexpected)
+            .chain(pairs)
+            .map(|message| message.source)
     }
 
     /// Reports a pair after its payload has been written.
@@ -492,25 +527,22 @@ impl Bench {
         }
     }
 
-    /// Processes a match result.
-    fn judged(&mut self, message: Message) {
+    /// Processes a message that arrives.
+    fn arrived(&mut self, message: Message, refused: bool) {
         let now = self.dut.cycle();
         let place = format!("{}: {message:x?}", self.place());
-        let verdict = Verdict::of(self.get("verdict_o"));
-        let (address, bytes) = (self.word("verdict_address_o"), self.word("verdict_bytes_o"));
-        let receive = self.word("verdict_receive_o");
-        // Pairs that were free at the match do not count: 2 cycles ago for a refused message, else
-        // at least 4.
-        let late = |cycles: u64| move |&&(at, _): &&(u64, u8)| at + cycles > now;
-        let cycles = if verdict == Verdict::Refuse { 2 } else { 4 };
-        let total = self.total() + self.freed.iter().filter(late(cycles)).count();
-        let same = |entry: &&(u64, u8)| entry.1 == message.source;
-        let held = self.held(message.source)
-            + self.freed.iter().filter(late(cycles)).filter(same).count() as u32;
+        // An entry is free 3 cycles after the acknowledgement appears at the earliest, and 12 at the
+        // latest.
+        let cycles = if refused { 12 } else { 3 };
+        let late = |&&(at, _): &&(u64, u8)| at + cycles > now;
+        let freed: Vec<u8> = self.freed.iter().filter(late).map(|&(_, at)| at).collect();
+        let total = self.holders().count() + freed.len();
+        let same = |&at: &u8| at == message.source;
+        let held = self.holders().chain(freed).filter(same).count() as u32;
         let over_quota = self.quota != NEVER && held >= self.quota;
         // The sender's fragments are longer than this engine's.
         let too_long = !message.announce && message.length > self.shape.fragment;
-        if verdict == Verdict::Refuse {
+        if refused {
             assert!(
                 over_quota || too_long || total >= self.shape.depth,
                 "{place}: refused with {total} and {held}"
@@ -519,6 +551,7 @@ impl Bench {
             self.tally.refused_long += u64::from(too_long);
             self.tally.refused_full += u64::from(!over_quota && !too_long);
             self.tally.refused_quota += u64::from(over_quota);
+            self.times.verdict = now;
             return;
         }
         assert!(
@@ -526,11 +559,51 @@ impl Bench {
             "{place}: no room for it, {total} and {held} of {}",
             self.quota
         );
+        self.awaits = !message.announce && message.length > 0;
+        self.hurried = false;
+        let held = Held {
+            message,
+            stored: None,
+        };
+        let awaits = self.awaits;
+        self.waiting.push_back(Waiting { held, awaits });
+    }
+
+    /// Begins the search of the oldest message.
+    fn begins(&mut self) {
+        let Waiting { held, awaits } = self.waiting.pop_front().expect("a message that waits");
+        self.begun[0] += 1;
         let found = self
             .posted
             .iter()
-            .position(|receive| receive.takes(&message));
-        let has_payload = !message.announce && message.length > 0;
+            .position(|receive| receive.takes(&held.message));
+        let command = found.map(|found| self.posted.remove(found));
+        self.tally.by_message += u64::from(command.is_some());
+        if awaits {
+            self.judging = Some((held.message, command));
+            return;
+        }
+        match command {
+            Some(command) => {
+                self.tally.late_met += u64::from(held.stored.is_some());
+                self.met(command, held, false);
+            }
+            None => self.unexpected.push(held),
+        }
+    }
+
+    /// Processes a match result.
+    fn judged(&mut self) {
+        let verdict = Verdict::of(self.get("verdict_o"));
+        let (address, bytes) = (self.word("verdict_address_o"), self.word("verdict_bytes_o"));
+        let receive = self.word("verdict_receive_o");
+        let judging = self.judging.take();
+        let message = match (judging, self.waiting.back()) {
+            (Some((message, _)), _) => message,
+            (None, Some(waiting)) if waiting.awaits => waiting.held.message,
+            _ => panic!("{}: a verdict on nothing", self.place()),
+        };
+        let place = format!("{}: {message:x?}", self.place());
         let mut stored = None;
         if verdict == Verdict::Store {
             let first = u64::from(self.shape.node_bytes)
@@ -549,20 +622,29 @@ impl Bench {
             stored = Some((address, self.stored[0]));
         }
         let held = Held { message, stored };
-        let Some(found) = found else {
-            let expected = if has_payload {
-                Verdict::Store
-            } else {
-                Verdict::Nothing
+        let Some((_, command)) = judging else {
+            // The search has not begun.
+            assert!(
+                verdict == Verdict::Store && self.hurried,
+                "{place}: {verdict:?}"
+            );
+            self.tally.late += 1;
+            let waiting = self.waiting.back_mut().expect("the message");
+            *waiting = Waiting {
+                held,
+                awaits: false,
             };
-            assert_eq!(verdict, expected, "{place}");
+            return;
+        };
+        let Some(command) = command else {
+            assert_eq!(verdict, Verdict::Store, "{place}");
             self.unexpected.push(held);
             return;
         };
-        let command = self.posted.remove(found);
-        self.tally.by_message += 1;
         let kept = message.length.min(command.capacity);
-        if !has_payload || kept == 0 {
+        if verdict == Verdict::Store && self.hurried {
+            self.tally.late += 1;
+        } else if kept == 0 {
             assert_eq!(verdict, Verdict::Nothing, "{place} to {command:x?}");
         } else if !command.address.is_multiple_of(4) {
             assert_eq!(verdict, Verdict::Store, "{place} to {command:x?}");
@@ -664,7 +746,15 @@ impl Bench {
         for (name, value) in names.into_iter().zip(fields) {
             self.set(name, value);
         }
-        let message = self.arrivals.offer(&mut *self.rng).copied();
+        // A message comes when the one before has its match result.
+        let message = if self.awaits {
+            None
+        } else {
+            self.arrivals.offer(&mut *self.rng).copied()
+        };
+        let late = self.awaits && self.rng.random_bool(self.late);
+        self.set("late_i", late);
+        self.hurried |= late;
         self.set("arrival_valid_i", message.is_some());
         let fields = message.map_or([noise; 6], |message| {
             [
@@ -781,9 +871,10 @@ impl Bench {
             }
             self.shown[at] = shows;
         }
-        if self.is("arrival_valid_i") && self.times.arrival <= self.times.verdict {
+        if self.is("arrival_valid_i") && !self.shown_arrival {
             self.times.arrival = now;
         }
+        self.shown_arrival = self.is("arrival_valid_i") && !self.is("arrival_ready_o");
 
         // An acknowledgement: the pair's entries are free for all later items.
         if self.is("ack_valid_o") {
@@ -805,7 +896,7 @@ impl Bench {
                 self.fragments
                     .retain(|&(_, source, id)| (source, id) != (message.source, message.id));
                 self.freed.push_back((now, message.source));
-                if self.freed.len() > 4 {
+                if self.freed.len() > 12 {
                     self.freed.pop_front();
                 }
             }
@@ -834,6 +925,8 @@ impl Bench {
                     && self.begin.is_empty()
                     && self.words.is_empty()
                     && self.flights.is_empty()
+                    && self.waiting.is_empty()
+                    && self.judging.is_none()
                     && !self.is("command_valid_i")
                     && !self.is("arrival_valid_i"),
                 "{place}: idle with {:?}, {:?}, {:?}",
@@ -844,30 +937,20 @@ impl Bench {
         }
         self.no_room += u64::from(self.is("no_room_o"));
 
-        // Commands and messages, one at a time.
-        let taken = self.is("command_ready_o");
-        if let Some(command) = self.commands.take(taken) {
-            self.times.command = now;
-            self.commanded(command);
+        // Searches, match results, commands and messages, in this order.
+        if self.is("begins_o") {
+            self.begins();
         }
         if self.is("verdict_valid_o") {
-            assert!(self.is("arrival_valid_i"), "{place}: a verdict on nothing");
-            let message = Message {
-                announce: self.is("arrival_announce_i"),
-                source: self.get("arrival_source_i") as u8,
-                context: self.get("arrival_context_i") as u8,
-                tag: self.word("arrival_tag_i"),
-                length: self.word("arrival_length_i"),
-                id: self.get("arrival_id_i") as u16,
-            };
+            assert!(self.awaits, "{place}: a verdict on nothing");
             if !self.shown_verdict {
                 self.times.verdict = now;
-                self.judged(message);
+                self.judged();
             }
             self.shown_verdict = true;
-            let ready = self.is("verdict_ready_i");
-            if self.arrivals.take(ready).is_some() {
+            if self.is("verdict_ready_i") {
                 self.shown_verdict = false;
+                self.awaits = false;
                 match Verdict::of(self.get("verdict_o")) {
                     Verdict::Store => self.writes.push_back(None),
                     Verdict::Direct => {
@@ -876,6 +959,19 @@ impl Bench {
                     }
                     _ => {}
                 }
+            }
+        }
+        let taken = self.is("command_ready_o");
+        if let Some(command) = self.commands.take(taken) {
+            self.times.command = now;
+            self.begun[1] += 1;
+            self.commanded(command);
+        }
+        if self.is("arrival_valid_i") {
+            let taken = self.is("arrival_ready_o");
+            let refused = self.is("arrival_refused_o");
+            if let Some(message) = self.arrivals.take(taken) {
+                self.arrived(message, refused);
             }
         }
         self.moved(&place);
@@ -983,7 +1079,14 @@ impl Bench {
             let same = |held: &Held| {
                 (held.message.source, held.message.id) == (message.source, message.id)
             };
-            if !self.unexpected.iter().any(same) && !self.pairs.iter().any(|pair| same(&pair.held))
+            let waits = self.waiting.iter().any(|waiting| same(&waiting.held));
+            let judged = self
+                .judging
+                .is_some_and(|(other, _)| (other.source, other.id) == (message.source, message.id));
+            if !waits
+                && !judged
+                && !self.unexpected.iter().any(same)
+                && !self.pairs.iter().any(|pair| same(&pair.held))
             {
                 return message;
             }
@@ -1091,6 +1194,8 @@ impl Bench {
         self.commands.is_empty()
             && self.arrivals.is_empty()
             && self.registers.is_empty()
+            && self.waiting.is_empty()
+            && !self.awaits
             && self.writes.is_empty()
             && self.pairs.is_empty()
             && self.begin.is_empty()
@@ -1183,9 +1288,11 @@ fn random(shape: Shape, rounds: u64) {
         // Determines whether sends or receives are ahead.
         let mut commands = *[0.02, 0.1, 0.4, 0.9].choose(&mut *bench.rng).expect("some");
         let mut arrivals = *[0.02, 0.1, 0.4, 0.9].choose(&mut *bench.rng).expect("some");
-        bench.rush = round % 5 == 4;
+        bench.late = [0.0, 0.0, 0.02, 0.2, 1.0][round as usize % 5];
+        bench.rush = round % 5 == 4 && round % 10 != 9;
         if bench.rush {
             (commands, arrivals) = (0.9, 0.3);
+            bench.late = 0.0;
             bench.at_ease();
             bench.notes.set_pace(Pace::Chance(0.01));
         }
@@ -1231,6 +1338,7 @@ fn random(shape: Shape, rounds: u64) {
         tally.refused_quota,
         tally.refused_long,
         tally.direct,
+        tally.late,
         tally.copies,
         tally.fetches,
         tally.empty,
@@ -1246,6 +1354,7 @@ fn random(shape: Shape, rounds: u64) {
         bench.crowded[1],
     ];
     assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
+    assert!(tally.late_met > rounds / 20, "{tally:?}");
     assert!(
         shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 20,
         "{tally:?}"
@@ -1323,10 +1432,13 @@ fn message_engine_turns() {
             defer: false,
         });
     }
-    while !bench.arrivals.is_empty() && !bench.commands.is_empty() {
+    while bench.begun.iter().all(|&begun| begun < count as u64) {
         bench.cycle();
-        let left = [bench.arrivals.len(), bench.commands.len()];
-        assert!(left[0].abs_diff(left[1]) <= 1, "{left:?}");
+        assert!(
+            bench.begun[0].abs_diff(bench.begun[1]) <= 1,
+            "{:?}",
+            bench.begun
+        );
     }
     bench.settle();
     bench.clean();
@@ -1347,6 +1459,7 @@ fn message_engine_flights() {
                 ..PLAIN
             });
         }
+        bench.settle();
         for id in 0..count {
             bench.commands.push(Command {
                 op: Op::Receive,
@@ -1448,16 +1561,16 @@ fn message_engine_latency() {
 
     // From messages to their match results.
     thresholds(&mut bench, NEVER);
-    assert_eq!(judge(&mut bench, eager(1, 1)), 4, "no receive is posted");
+    assert_eq!(judge(&mut bench, eager(1, 1)), 6, "no receive is posted");
     bench.clean();
     for id in 0..20 {
         take(&mut bench, receive(id, u32::from(id)));
     }
-    assert_eq!(judge(&mut bench, eager(2, 99)), 4 + 20, "none fits");
+    assert_eq!(judge(&mut bench, eager(2, 99)), 6 + 20, "none fits");
     for tag in [12, 5, 0] {
         assert_eq!(
             judge(&mut bench, eager(3, tag)),
-            5 + u64::from(tag),
+            7 + u64::from(tag),
             "by walking"
         );
         // From the write of the last byte to completion and acknowledgement.
@@ -1469,13 +1582,13 @@ fn message_engine_latency() {
     }
     thresholds(&mut bench, 0);
     for tag in [13, 1] {
-        assert_eq!(judge(&mut bench, eager(4, tag)), 8, "by the unit");
+        assert_eq!(judge(&mut bench, eager(4, tag)), 10, "by the unit");
     }
     bench.clean();
     bench.quota = 0;
     bench.register(rank::MESSAGE_QUOTA, 0);
     bench.settle();
-    assert_eq!(judge(&mut bench, eager(4, 1)), 2, "refused");
+    assert_eq!(judge(&mut bench, eager(4, 1)), 1, "refused");
     bench.quota = NEVER;
     bench.register(rank::MESSAGE_QUOTA, NEVER);
     bench.settle();
@@ -1532,7 +1645,7 @@ fn message_engine_latency() {
     // Both kinds: nothing to transfer, a probe, a cancelled receive.
     take(&mut bench, receive(0, 1));
     judge(&mut bench, PLAIN.with_tag(1));
-    assert_eq!(bench.times.completion - bench.times.verdict, 5);
+    assert_eq!(bench.times.completion - bench.times.arrival, 12);
     let probe = Command {
         op: Op::Probe,
         ..receive(0, 1)

@@ -72,8 +72,16 @@ module message_engine_bench #(
     /// Its bytes.
     output logic [31:0]       fetch_size_o,
 
-    /// A message is here, and waits for a verdict.
+    /// A message arrives; its source shows a cycle before.
     input  logic              arrival_valid_i,
+    /// It is taken.
+    output logic              arrival_ready_o,
+    /// It is refused.
+    output logic              arrival_refused_o,
+    /// The payload that waits for its verdict must not wait longer.
+    input  logic              late_i,
+    /// A message enters its search, or a recall its work.
+    output logic              begins_o,
     /// It is an announcement.
     input  logic              arrival_announce_i,
     /// Its source.
@@ -90,7 +98,7 @@ module message_engine_bench #(
     input  logic              arrival_recall_i,
     /// The rank is being reset: messages are refused.
     input  logic              closed_i,
-    /// The verdict, which takes the message.
+    /// The verdict on the message that was taken last.
     output logic              verdict_valid_o,
     /// The verdict is taken.
     input  logic              verdict_ready_i,
@@ -178,11 +186,14 @@ module message_engine_bench #(
   };
   assign to_engine = {
     arrival_valid_i, arrival_announce_i, arrival_recall_i, arrival_source_i, arrival_context_i, arrival_tag_i,
-    arrival_id_i, arrival_length_i, verdict_ready_i, fetch_lookup_i, fetch_id_i, copy_ready_i, ack_ready_i, stored_i,
+    arrival_id_i, arrival_length_i, late_i, verdict_ready_i, fetch_lookup_i, fetch_id_i, copy_ready_i, ack_ready_i, stored_i,
     direct_i, 5'd0, direct_receive_i
   };
   assign moved = {moved_i, moved_status_i, moved_receive_i};
 
+  assign arrival_ready_o     = from_engine.arrival_ready;
+  assign arrival_refused_o   = from_engine.arrival_refused;
+  assign begins_o            = u_engine.u_matcher.pops;
   assign verdict_valid_o     = from_engine.verdict_valid;
   assign verdict_o           = from_engine.verdict.kind;
   assign verdict_address_o   = from_engine.verdict.address;

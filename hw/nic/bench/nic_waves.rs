@@ -27,6 +27,7 @@ fn match_queue_waves() {
         14,
         |dut, cycle| {
             let now = operations.get(at).filter(|_| cycle > 0);
+            dut.drive("result_ready_i", 1, 0, true);
             dut.drive("op_valid_i", 1, 0, now.is_some());
             if let Some(&(op, bits)) = now {
                 dut.drive("op_i", 1, 0, op);

@@ -35,7 +35,7 @@ module match_list #(
   `ALCOR_FORMAL_RESET
 
   logic op_ready, result_valid, result_found, result_unit, take;
-  logic [EntryW-1:0] result_entry;
+  logic [EntryW-1:0] result_entry, result_tag;
   logic [CountW-1:0] count;
   // With its parameters set in list.sby: a unit of 2 cells, BATCH 1, and those above.
   match_queue u_queue (
@@ -48,10 +48,13 @@ module match_list #(
       .op_match_i    (op_match_i),
       .op_mask_i     (op_mask_i),
       .op_entry_i    (op_entry_i),
+      .op_tag_i      (op_entry_i),
       .result_valid_o(result_valid),
+      .result_ready_i(1'b1),
       .result_found_o(result_found),
       .result_entry_o(result_entry),
       .result_unit_o (result_unit),
+      .result_tag_o  (result_tag),
       .count_o       (count)
   );
 
@@ -89,9 +92,12 @@ module match_list #(
   `ALCOR_ASSUME(!op_valid_i || op_i != MoAppend || (!held && length_q != CountW'(DEPTH)))
   `ALCOR_ASSUME(!op_valid_i || op_i != MoRemove || held)
 
-  logic pending_q, found_q;
-  logic [EntryW-1:0] entry_q;
+  // Expected results: of the oldest operation that has none, and of the one behind it.
+  logic pending_q, found_q, second_q, second_found_q, asks, first;
+  logic [EntryW-1:0] entry_q, tag_q, second_entry_q, second_tag_q;
   logic [CountW-1:0] deletes;
+  assign asks    = take && op_i != MoAppend;
+  assign first   = !pending_q || (result_valid && !second_q);
   assign deletes = CountW'(take && found && (op_i == MoSearch || op_i == MoRemove));
 
   always_ff @(posedge clk_i) begin
@@ -110,22 +116,38 @@ module match_list #(
     if (!rst_ni) begin
       length_q  <= '0;
       pending_q <= 1'b0;
+      second_q  <= 1'b0;
     end else begin
       length_q  <= length_q + CountW'(take && op_i == MoAppend) - deletes;
-      pending_q <= (take && op_i != MoAppend) || (pending_q && !result_valid);
+      pending_q <= asks || second_q || (pending_q && !result_valid);
+      second_q  <= (asks && !first) || (second_q && !result_valid);
     end
-    if (take && op_i != MoAppend) begin
+    if (result_valid) begin
+      found_q <= second_found_q;
+      entry_q <= second_entry_q;
+      tag_q   <= second_tag_q;
+    end
+    if (asks && first) begin
       found_q <= found;
       entry_q <= entry;
+      tag_q   <= op_entry_i;
+    end
+    if (asks && !first) begin
+      second_found_q <= found;
+      second_entry_q <= entry;
+      second_tag_q   <= op_entry_i;
     end
   end
 
-  // Each operation but an append has one result.
+  // Each operation but an append has one result. A search may be taken in the cycle before the result of another.
   `ALCOR_IMPLIES(p_one_result, result_valid, pending_q)
-  `ALCOR_IMPLIES(p_result_first, take, !pending_q || result_valid)
+  `ALCOR_IMPLIES(p_result_first, take && op_i != MoSearch, !pending_q || result_valid)
+  `ALCOR_IMPLIES(p_two_results, take, !second_q)
+  `ALCOR_NEXT(p_result_next, take && pending_q && !result_valid, result_valid)
+  `ALCOR_IMPLIES(p_tag, result_valid, result_tag == tag_q)
   `ALCOR_IMPLIES(p_found, result_valid, result_found == found_q)
   `ALCOR_IMPLIES(p_entry, result_valid && found_q, result_entry == entry_q)
-  `ALCOR_IMPLIES(p_count, op_ready, count == length_q)
+  `ALCOR_IMPLIES(p_count, op_ready && !pending_q, count == length_q)
 
   // A result comes after so many cycles at most.
   logic [3:0] waits_q;
@@ -139,6 +161,7 @@ module match_list #(
       c_walk : cover (result_valid && result_found && !result_unit && length_q != '0);
       c_second : cover (take && op_i == MoSearch && found && place == CountW'(1));
       c_after : cover (result_valid && result_found && result_unit && length_q >= CountW'(2));
+      c_overlap : cover (second_q && result_valid);
       c_full : cover (length_q == CountW'(DEPTH) && pending_q);
     end
   end

@@ -25,15 +25,18 @@ module match_queue #(
     input  alcor_abi_pkg::match_t    op_match_i,
     input  alcor_abi_pkg::match_t    op_mask_i,
     input  logic [EntryW-1:0]        op_entry_i,
+    input  logic [EntryW-1:0]        op_tag_i,
     output logic                     result_valid_o,
+    input  logic                     result_ready_i,
     output logic                     result_found_o,
     output logic [EntryW-1:0]        result_entry_o,
     output logic                     result_unit_o,
+    output logic [EntryW-1:0]        result_tag_o,
     output logic [CountW-1:0]        count_o
 );
 
   (* anyseq *) logic ready, valid, found, unit;
-  (* anyseq *) logic [EntryW-1:0] entry;
+  (* anyseq *) logic [EntryW-1:0] entry, tag;
   (* anyseq *) logic [CountW-1:0] count;
 
   assign op_ready_o     = ready;
@@ -41,6 +44,7 @@ module match_queue #(
   assign result_found_o = found;
   assign result_entry_o = entry;
   assign result_unit_o  = unit;
+  assign result_tag_o   = tag;
   assign count_o        = count;
 
 endmodule

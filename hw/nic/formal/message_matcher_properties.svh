@@ -6,9 +6,10 @@
 
   `ALCOR_FORMAL_RESET
 
-  // A message that waits for a verdict stays until it has one.
-  `ALCOR_ASSUME_STABLE(arrival_valid_i, verdict_valid_o && verdict_ready_i, arrival_i)
-  `ALCOR_ASSUME(!verdict_valid_o || arrival_valid_i)
+  // A message arrives when the one before has its verdict, and stays until it is taken. Only a payload is late.
+  `ALCOR_ASSUME_STABLE(arrival_valid_i, arrival_ready_o, arrival_i)
+  `ALCOR_ASSUME(!arrival_valid_i || (!waits_q && !verdict_valid_o))
+  `ALCOR_ASSUME(!late_i || waits_q || verdict_valid_o)
 
   // Any byte of memory, and any receive; the byte is outside of each buffer that this receive is entered with.
   (* anyconst *) logic [31:0] mine;
@@ -22,13 +23,13 @@
   assign entered_end = 34'(buffer_q.address) + 34'(buffer_q.length);
   `ALCOR_ASSUME(!enters || byte_ < 34'(buffer_q.address) || byte_ >= entered_end)
   // A search finds a receive that was entered.
-  `ALCOR_ASSUME(state_q != StArriving || !posted_done || !posted_found || posted_entry != my_receive || entered_q)
+  `ALCOR_ASSUME(!message_result || !posted_found || posted_entry != my_receive || entered_q)
 
   assign place_end = 34'(place.address) + 34'(place.length);
-  `ALCOR_IMPLIES(p_direct, verdict_valid_o && verdict_o.kind == MvDirect && receive_q == my_receive,
+  `ALCOR_IMPLIES(p_direct, verdict_valid_o && verdict_o.kind == MvDirect && verdict_receive_q == my_receive,
                  byte_ < 34'(place.address) || byte_ >= place_end)
   `ALCOR_IMPLIES(p_fragment, verdict_valid_o && verdict_o.kind == MvStore,
-                 place.address == 32'(NODE_BYTES - DEPTH * FRAGMENT) + 32'(message_q) * 32'(FRAGMENT)
+                 place.address == 32'(NODE_BYTES - DEPTH * FRAGMENT) + 32'(waits_entry_q) * 32'(FRAGMENT)
                  && place.length <= 32'(FRAGMENT))
 
   // For induction: the buffer in the table, and at its output; a message that is looked at has fitted.
@@ -39,7 +40,6 @@
   assign entry_end  = 34'(entry[63:32]) + 34'(entry[31:0]);
   assign buffer_end = 34'(buffer.address) + 34'(buffer.length);
   `ALCOR_IMPLIES(p_entry, entered_q, byte_ < 34'(entry[63:32]) || byte_ >= entry_end)
-  `ALCOR_IMPLIES(p_buffer, state_q == StChoose && receive_q == my_receive, byte_ < 34'(buffer.address) || byte_ >= buffer_end)
-  `ALCOR_IMPLIES(p_dropping, state_q == StDropping, verdict_o.kind == MvRefuse)
-  `ALCOR_IMPLIES(p_fits, state_q == StArriving || state_q == StChoose || state_q == StKeep, fits)
-  `ALCOR_IMPLIES(p_arrival, state_q >= StArrive && state_q <= StVerdict, arrival_valid_i)
+  `ALCOR_IMPLIES(p_buffer, found_valid_q && found_q && found_receive_q == my_receive,
+                 byte_ < 34'(buffer.address) || byte_ >= buffer_end)
+  `ALCOR_IMPLIES(p_fits, waits_q && !waits_recall_q, waits_length_q <= 32'(FRAGMENT))

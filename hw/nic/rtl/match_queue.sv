@@ -8,8 +8,9 @@ import alcor_abi_pkg::*;
 /// walks over the entries that are not in the unit, one a cycle. Entries move into the unit in
 /// batches, from the list's head on, once the queue is long enough for the unit to be faster.
 ///
-/// One operation at a time: a search, a probe or a removal ends with a result, which must be taken
-/// in the cycle in which it appears; an append has no result.
+/// One operation at a time: a search, a probe or a removal ends with a result, which stays until it is taken; an append
+/// has no result. A search is taken in the cycle in which the unit finds the entry of the search before it, so searches
+/// in the unit follow each other every fourth cycle. No other operation is taken while a result waits.
 module match_queue #(
     /// Entries that there is room for.
     parameter int unsigned DEPTH = 1024,
@@ -47,15 +48,21 @@ module match_queue #(
     input  logic [MATCH_W-1:0]       op_mask_i,
     /// Operation: the entry, of an append, which must not be in the queue, and of a removal, which must.
     input  logic [EntryW-1:0]        op_entry_i,
+    /// Operation: comes back with the result.
+    input  logic [EntryW-1:0]        op_tag_i,
 
-    /// Result: pulse.
+    /// Result: one is offered.
     output logic                     result_valid_o,
+    /// Result: it is taken.
+    input  logic                     result_ready_i,
     /// Result: an entry matched, or is removed.
     output logic                     result_found_o,
     /// Result: which.
     output logic [EntryW-1:0]        result_entry_o,
     /// Result: the matching unit found it.
     output logic                     result_unit_o,
+    /// Result: tag of the operation.
+    output logic [EntryW-1:0]        result_tag_o,
 
     /// Entries in the queue.
     output logic [CountW-1:0]        count_o
@@ -82,7 +89,7 @@ module match_queue #(
   state_e state_d, state_q;
   alcor_abi_pkg::match_op_e op_q;
   logic [MATCH_W-1:0] match_q, mask_q;
-  logic [EntryW-1:0] entry_q;
+  logic [EntryW-1:0] entry_q, tag_q;
   logic take, append;
 
   // ------------------------------------------------------------------------------------------- the list
@@ -92,7 +99,7 @@ module match_queue #(
   logic [CellW-1:0] cells_q;
   logic [CountW-1:0] rest_q, left_q;
   logic [MATCH_W-1:0] body_match, body_mask, differs;
-  logic hit, unlink, in_unit_q, walked_q, is_head, is_tail;
+  logic hit, unlink_q, walked_q, is_head, is_tail;
 
   assign count_o = CountW'(cells_q) + rest_q;
 
@@ -126,22 +133,21 @@ module match_queue #(
     assign body_mask = mask_q;
   end
 
-  // An append writes behind the tail, an entry that leaves writes around itself.
+  // An append writes behind the tail, an entry that leaves writes around itself: it is that of the result.
   assign append    = take && op_i == MoAppend;
-  assign unlink    = state_q == StUnlink;
   assign gone_next = walked_q ? next_q : next;
   assign gone_prev = walked_q ? prev_q : prev;
-  assign is_head   = entry_q == head_q;
-  assign is_tail   = entry_q == tail_q;
+  assign is_head   = result_entry_o == head_q;
+  assign is_tail   = result_entry_o == tail_q;
 
   ram_sdp #(
       .WIDTH(EntryW),
       .DEPTH(DEPTH)
   ) u_next (
       .clk_i  (clk_i),
-      .we_i   ((append && count_o != '0) || (unlink && !is_head)),
-      .waddr_i(unlink ? gone_prev : tail_q),
-      .wdata_i(unlink ? gone_next : op_entry_i),
+      .we_i   ((append && count_o != '0) || (unlink_q && !is_head)),
+      .waddr_i(unlink_q ? gone_prev : tail_q),
+      .wdata_i(unlink_q ? gone_next : op_entry_i),
       .re_i   (1'b1),
       .raddr_i(raddr),
       .rdata_o(next)
@@ -152,9 +158,9 @@ module match_queue #(
       .DEPTH(DEPTH)
   ) u_prev (
       .clk_i  (clk_i),
-      .we_i   (append || (unlink && !is_tail)),
-      .waddr_i(unlink ? gone_next : op_entry_i),
-      .wdata_i(unlink ? gone_prev : tail_q),
+      .we_i   (append || (unlink_q && !is_tail)),
+      .waddr_i(unlink_q ? gone_next : op_entry_i),
+      .wdata_i(unlink_q ? gone_prev : tail_q),
       .re_i   (1'b1),
       .raddr_i(raddr),
       .rdata_o(prev)
@@ -169,7 +175,7 @@ module match_queue #(
   logic [2:0] answer_kind;
   logic [EntryW-1:0] answer_entry, command_tag;
   logic [MATCH_W-1:0] request_match, request_mask;
-  logic searches, asks, success;
+  logic searches, asks, success, result_free, answer_ready, answer, next_search;
   // The unit's tags are entries, and wide enough for its number of free cells.
   localparam int unsigned TagW = (EntryW > CellW) ? EntryW : CellW;
   logic [TagW-1:0] answer_value;
@@ -186,7 +192,7 @@ module match_queue #(
       .rst_ni         (rst_ni),
       .request_valid_i(request_valid),
       .request_ready_o(request_ready),
-      .request_probe_i((state_q == StIdle ? op_i : op_q) == MoProbe),
+      .request_probe_i((state_q == StAsk ? op_q : op_i) == MoProbe),
       .request_id_i   (1'b0),
       .request_match_i(request_match),
       .request_mask_i (request_mask),
@@ -198,7 +204,7 @@ module match_queue #(
       .command_match_i(body_match),
       .command_mask_i (body_mask),
       .result_valid_o (answer_valid),
-      .result_ready_i (1'b1),
+      .result_ready_i (answer_ready),
       .result_kind_o  (answer_kind),
       .result_id_o    (),
       .result_value_o (answer_value),
@@ -210,11 +216,15 @@ module match_queue #(
   assign answer_entry  = EntryW'(answer_value);
   assign success       = answer_kind == AR_MATCH_SUCCESS || answer_kind == AR_PROBE_SUCCESS
                       || answer_kind == AR_CANCEL_SUCCESS;
+  // The answer to a search waits while there is no room for its result.
+  assign result_free   = !result_valid_o || result_ready_i;
+  assign answer_ready  = state_q != StWait || result_free;
+  assign answer        = answer_valid && answer_ready;
   assign searches      = op_i == MoSearch || op_i == MoProbe;
   assign asks          = take && searches && cells_q != '0;
   assign request_valid = asks || state_q == StAsk;
-  assign request_match = (state_q == StIdle) ? op_match_i : match_q;
-  assign request_mask  = (state_q == StIdle) ? op_mask_i : mask_q;
+  assign request_match = (state_q == StAsk) ? match_q : op_match_i;
+  assign request_mask  = (state_q == StAsk) ? mask_q : op_mask_i;
   assign command_tag   = (state_q == StCancel) ? entry_q : at_q;
   assign command_valid = state_q == StCancel || state_q == StStart || state_q == StInsert || state_q == StStop;
 
@@ -229,19 +239,22 @@ module match_queue #(
 
   // ----------------------------------------------------------------------------------------- what next
   // A batch goes when enough entries wait, or when nothing has been asked for for a while. Whether it can is
-  // known a cycle late, so an operation that waits has its turn between two batches.
-  logic fits, fits_q, batch, enough, last, insert;
+  // known a cycle late. An operation that waits has its turn between two batches.
+  logic fits, fits_q, turn_q, batch, enough, last, insert;
   logic [BatchW-1:0] moved_q;
   logic [3:0] idle_q;
 
   assign fits   = rest_q != '0 && cells_q != CellW'(CELLS) && 32'(count_o) >= 32'(threshold_i) && threshold_i != '1;
-  assign batch  = fits_q && rest_q != '0 && (rest_q >= CountW'(BATCH) || idle_q == 4'(Patience));
+  assign batch  = fits_q && rest_q != '0 && !(turn_q && op_valid_i) &&
+                  (rest_q >= CountW'(BATCH) || idle_q == 4'(Patience));
   assign enough = op_valid_i && moved_q == BatchW'(BATCH);
   assign insert = state_q == StInsert && command_ready;
   assign last   = rest_q == CountW'(1) || cells_q == CellW'(CELLS - 1) || enough;
 
-  assign op_ready_o = state_q == StIdle && !batch;
-  assign take       = op_valid_i && op_ready_o;
+  // The unit has found an entry: the next search may begin, unless a batch is due.
+  assign next_search = state_q == StWait && answer_valid && success && op_i == MoSearch && !batch;
+  assign op_ready_o  = ((state_q == StIdle && !batch) || next_search) && result_free;
+  assign take        = op_valid_i && op_ready_o;
 
   logic found, failed;
 
@@ -268,11 +281,12 @@ module match_queue #(
       end
       StAsk: if (request_ready) state_d = StWait;
       StWait: begin
-        if (answer_valid) begin
+        if (answer) begin
           if (success) begin
             raddr   = answer_entry;
             found   = 1'b1;
             state_d = (op_q == MoProbe) ? StIdle : StUnlink;
+            if (take) state_d = request_ready ? StWait : StAsk;
           end else if (rest_q != '0) begin
             state_d = StWalk;
           end else begin
@@ -314,6 +328,7 @@ module match_queue #(
   always_ff @(posedge clk_i) begin
     if (take) begin
       op_q    <= op_i;
+      tag_q   <= op_tag_i;
       match_q <= op_match_i;
       mask_q  <= op_mask_i;
     end
@@ -323,46 +338,45 @@ module match_queue #(
     prev_q   <= prev;
     walked_q <= state_q == StWalk;
     left_q   <= (state_q == StWalk) ? left_q - 1'b1 : rest_q;
-    fits_q   <= fits && state_q == StIdle;
+    fits_q   <= fits;
     moved_q  <= (state_q == StInsert) ? moved_q + BatchW'(insert && moved_q != BatchW'(BATCH)) : '0;
     if (state_q == StIdle && take) entry_q <= op_entry_i;
-    if (state_q == StWait) begin
-      entry_q   <= answer_entry;
-      in_unit_q <= 1'b1;
-    end
-    if (state_q == StWalk) begin
-      entry_q   <= at_q;
-      in_unit_q <= 1'b0;
-    end
-    if (state_q == StCancelled) in_unit_q <= answer_valid && success;
 
     if (append) begin
       tail_q <= op_entry_i;
       if (count_o == '0) head_q <= op_entry_i;
       if (rest_q == '0) split_q <= op_entry_i;
     end
-    if (unlink) begin
+    if (unlink_q) begin
       if (is_head) head_q <= gone_next;
       if (is_tail) tail_q <= gone_prev;
-      if (!in_unit_q && entry_q == split_q) split_q <= gone_next;
+      if (!result_unit_o && result_entry_o == split_q) split_q <= gone_next;
     end
     if (insert) split_q <= next;
 
-    result_found_o <= found;
-    result_entry_o <= (state_q == StWait) ? answer_entry : (state_q == StWalk) ? at_q : entry_q;
-    result_unit_o  <= state_q == StWait || (state_q == StCancelled && answer_valid && success);
+    if (found || failed) begin
+      result_found_o <= found;
+      result_tag_o   <= (state_q == StIdle) ? op_tag_i : tag_q;
+      result_entry_o <= (state_q == StWait) ? answer_entry : (state_q == StWalk) ? at_q : entry_q;
+      result_unit_o  <= state_q == StWait || (state_q == StCancelled && answer_valid && success);
+    end
 
     if (!rst_ni) begin
       state_q        <= StIdle;
       cells_q        <= '0;
       rest_q         <= '0;
       idle_q         <= '0;
+      turn_q         <= 1'b0;
+      unlink_q       <= 1'b0;
       result_valid_o <= 1'b0;
     end else begin
       state_q        <= state_d;
-      result_valid_o <= found || failed;
-      cells_q        <= cells_q + CellW'(insert) - CellW'(unlink && in_unit_q);
-      rest_q         <= rest_q + CountW'(append) - CountW'(insert) - CountW'(unlink && !in_unit_q);
+      unlink_q       <= found && op_q != MoProbe;
+      result_valid_o <= found || failed || !result_free;
+      cells_q        <= cells_q + CellW'(insert) - CellW'(unlink_q && result_unit_o);
+      rest_q         <= rest_q + CountW'(append) - CountW'(insert) - CountW'(unlink_q && !result_unit_o);
+      if (state_q == StStop) turn_q <= 1'b1;
+      else if (take) turn_q <= 1'b0;
       if (state_q != StIdle || take) idle_q <= '0;
       else if (idle_q != 4'(Patience)) idle_q <= idle_q + 1'b1;
     end
@@ -371,7 +385,9 @@ module match_queue #(
   `ALCOR_CHECK_PARAM(g_check_batch, BATCH >= 1, "match_queue: BATCH must be 1 or more")
   `ALCOR_CHECK_PARAM(g_check_depth, DEPTH >= 2, "match_queue: DEPTH must be 2 or more")
 
-  `ALCOR_STABLE(a_op_stable, op_valid_i, op_ready_o, {op_i, op_match_i, op_mask_i, op_entry_i})
+  `ALCOR_STABLE(a_op_stable, op_valid_i, op_ready_o, {op_i, op_match_i, op_mask_i, op_entry_i, op_tag_i})
+  `ALCOR_STABLE(a_result_stable, result_valid_o, result_ready_i, {result_found_o, result_entry_o, result_unit_o, result_tag_o})
+  `ALCOR_IMPLIES(a_result_has_room, found || failed, result_free)
   `ALCOR_IMPLIES(a_append_has_room, append, count_o != CountW'(DEPTH))
   `ALCOR_IMPLIES(a_remove_has_entry, take && op_i == MoRemove, count_o != '0)
   // No other block inserts, so the unit has room for the entries that are counted.
@@ -402,7 +418,7 @@ module match_queue #(
       age_q    <= '0;
     end else begin
       age_q <= age_q + 32'(append);
-      if (unlink) queued_q[entry_q] <= 1'b0;
+      if (unlink_q) queued_q[result_entry_o] <= 1'b0;
       if (append) queued_q[op_entry_i] <= 1'b1;
     end
   end

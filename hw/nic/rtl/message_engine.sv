@@ -5,7 +5,7 @@ import alcor_abi_pkg::*;
 /// Two-sided messages of one rank: the work that the ALPU's paper (Brightwell et al. 2005) leaves
 /// to the network card's processor, in hardware.
 ///
-/// Messages come from the coprocessor's request plane and wait for a verdict; receives come from
+/// Messages come from the coprocessor's request plane, where payloads wait for a verdict; receives come from
 /// its pipeline. `message_matcher` matches them, `message_delivery` moves the data and notifies
 /// both sides. hw/nic/doc/nic.md has a picture.
 module message_engine #(
@@ -164,7 +164,7 @@ module message_engine #(
   alcor_abi_pkg::retire_t retire;
   logic probed_valid, probed_ready, received_valid, received_ready;
   alcor_abi_pkg::received_t probed, received;
-  logic verdict_valid, copy_valid, ack_valid;
+  logic arrival_ready, arrival_refused, verdict_valid, copy_valid, ack_valid;
   alcor_abi_pkg::verdict_t verdict;
   alcor_abi_pkg::copy_t copy;
   alcor_abi_pkg::acknowledgement_t ack;
@@ -177,31 +177,34 @@ module message_engine #(
       .NODE_BYTES(NODE_BYTES),
       .DIRECT    (Direct)
   ) u_matcher (
-      .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
-      .ready_o        (ready_o),
-      .idle_o         (matcher_idle),
-      .closed_i       (closed_i),
-      .settings_i     (settings_q),
-      .counts_o       (counts),
-      .arrival_valid_i(port_i.arrival_valid),
-      .arrival_i      (port_i.arrival),
-      .verdict_valid_o(verdict_valid),
-      .verdict_ready_i(port_i.verdict_ready),
-      .verdict_o      (verdict),
-      .command_valid_i(command_valid_i),
-      .command_ready_o(command_ready_o),
-      .command_i      (command_i),
-      .receive_o      (receive),
-      .message_o      (message),
-      .pair_o         (pair),
-      .retire_valid_i (retire_valid),
-      .retire_ready_o (retire_ready),
-      .retire_i       (retire),
-      .direct_done_i  (direct_done),
-      .result_valid_o (probed_valid),
-      .result_ready_i (probed_ready),
-      .result_o       (probed)
+      .clk_i            (clk_i),
+      .rst_ni           (rst_ni),
+      .ready_o          (ready_o),
+      .idle_o           (matcher_idle),
+      .closed_i         (closed_i),
+      .settings_i       (settings_q),
+      .counts_o         (counts),
+      .arrival_valid_i  (port_i.arrival_valid),
+      .arrival_ready_o  (arrival_ready),
+      .arrival_refused_o(arrival_refused),
+      .arrival_i        (port_i.arrival),
+      .late_i           (port_i.late),
+      .verdict_valid_o  (verdict_valid),
+      .verdict_ready_i  (port_i.verdict_ready),
+      .verdict_o        (verdict),
+      .command_valid_i  (command_valid_i),
+      .command_ready_o  (command_ready_o),
+      .command_i        (command_i),
+      .receive_o        (receive),
+      .message_o        (message),
+      .pair_o           (pair),
+      .retire_valid_i   (retire_valid),
+      .retire_ready_o   (retire_ready),
+      .retire_i         (retire),
+      .direct_done_i    (direct_done),
+      .result_valid_o   (probed_valid),
+      .result_ready_i   (probed_ready),
+      .result_o         (probed)
   );
 
   message_delivery #(
@@ -246,13 +249,15 @@ module message_engine #(
   assign idle_o = matcher_idle && delivery_idle && !port_i.arrival_valid && !command_valid_i;
 
   always_comb begin
-    port_o.verdict_valid = verdict_valid;
-    port_o.verdict       = verdict;
-    port_o.fetch         = fetch;
-    port_o.copy_valid    = copy_valid;
-    port_o.copy          = copy;
-    port_o.ack_valid     = ack_valid;
-    port_o.ack           = ack;
+    port_o.arrival_ready   = arrival_ready;
+    port_o.arrival_refused = arrival_refused;
+    port_o.verdict_valid   = verdict_valid;
+    port_o.verdict         = verdict;
+    port_o.fetch           = fetch;
+    port_o.copy_valid      = copy_valid;
+    port_o.copy            = copy;
+    port_o.ack_valid       = ack_valid;
+    port_o.ack             = ack;
   end
 
   // ---------------------------------------------------------------------------------------- completions

@@ -4,14 +4,19 @@ import alcor_abi_pkg::*;
 
 /// Matches the messages that arrive at a rank with the receives that its host posts.
 ///
-/// One operation at a time: a message searches for a receive and, if there is none, is appended to
-/// the unexpected messages; a receive searches for a message and, if there is none, is appended to
-/// the posted receives. So neither can pass the other. A matched pair goes to `message_delivery`,
-/// with the entries of both.
+/// A message takes its entry when it arrives, and waits in a FIFO for its search. A message searches for a receive and,
+/// if there is none, is appended to the unexpected messages; a receive searches for a message and, if there is none, is
+/// appended to the posted receives. Messages follow each other in three stages: the search is offered, the search is
+/// under way, the message is matched or appended. A command of the host begins when no message is in a stage, and ends
+/// before the next message enters the first one. So neither can pass the other. A matched pair goes to
+/// `message_delivery`, with the entries of both.
 ///
 /// A receive's entry is its command id, chosen by the host. A message's entry comes from a free
 /// list and is also the number of the fragment that its payload may be stored in. The entry is free
 /// again when the message is delivered.
+///
+/// At most one message waits for its verdict: the one that has arrived last, if it has a payload or is a recall. With
+/// `late_i` the payload goes to the fragment, whatever the search finds later.
 module message_matcher #(
     /// Posted receives, and unexpected messages, that there is room for; a power of two.
     parameter int unsigned DEPTH = 256,
@@ -45,11 +50,17 @@ module message_matcher #(
     /// Counts of entries and matches.
     output alcor_abi_pkg::matcher_counts_t   counts_o,
 
-    /// A message waits for its verdict.
+    /// A message arrives; its source is known a cycle before.
     input  logic                             arrival_valid_i,
-    /// The message. A recall drops the messages that wait of its source, and is then refused.
+    /// The message is taken.
+    output logic                             arrival_ready_o,
+    /// The message is refused for want of room: it is forgotten.
+    output logic                             arrival_refused_o,
+    /// The message. A recall drops the messages that wait of its source, and is then refused by a verdict.
     input  alcor_abi_pkg::arrival_t          arrival_i,
-    /// The verdict, which takes the message.
+    /// The payload that waits for its verdict must not wait longer.
+    input  logic                             late_i,
+    /// The verdict on the message that was taken last, if it has a payload or is a recall.
     output logic                             verdict_valid_o,
     /// The verdict is taken.
     input  logic                             verdict_ready_i,
@@ -65,14 +76,14 @@ module message_matcher #(
 
     /// A receive is entered, with its buffer as commanded.
     output alcor_abi_pkg::enter_receive_t    receive_o,
-    /// The message that waits for its verdict is entered.
+    /// The message that arrives is entered.
     output alcor_abi_pkg::enter_message_t    message_o,
     /// A receive and a message are to be brought together.
     output alcor_abi_pkg::pair_t             pair_o,
 
-    /// A pair is delivered.
+    /// A pair is delivered; its entries are to be freed.
     input  logic                             retire_valid_i,
-    /// The entries of the pair are free again.
+    /// The pair is taken.
     output logic                             retire_ready_o,
     /// The pair.
     input  alcor_abi_pkg::retire_t           retire_i,
@@ -89,14 +100,9 @@ module message_matcher #(
 
   localparam int unsigned SweepW = (EntryW > 8) ? EntryW : 8;
 
-  typedef enum logic [4:0] {
+  typedef enum logic [3:0] {
     StSweep,       // tables are cleared
-    StIdle,        // next operation is chosen
-    StArrive,      // message: room is checked, search begins
-    StArriving,    // message: posted receives are searched
-    StChoose,      // message: a receive matches
-    StKeep,        // message: append to the unexpected messages
-    StVerdict,     // verdict is offered
+    StIdle,        // messages pass; next command is chosen
     StPost,        // receive: search begins
     StPosting,     // receive: unexpected messages are searched
     StQueue,       // receive: append to the posted receives
@@ -116,20 +122,62 @@ module message_matcher #(
   } entry_e;
 
   state_e state_d, state_q;
-  logic arrives, commanded, retires, arrived_last_q;
+  logic commanded, arrived_last_q;
   logic [SweepW-1:0] sweep_q;
   logic sweeps;
 
-  // The operation under way: a command, or the message that waits for its verdict.
+  // The command under way, or the recall.
   alcor_abi_pkg::match_t match_q, mask_q;
   alcor_abi_pkg::buffer_t buffer_q;
-  logic [EntryW-1:0] receive_q, message_q;
+  logic [EntryW-1:0] receive_q;
   logic flush_q, defer_q;
 
+  // -------------------------------------------------------------------------------- messages that arrive
+  logic take_message, admits, known, room, entry_room, fits, has_payload;
+  logic [EntryW-1:0] free_entry;
+  logic [7:0] source_q;
+  logic waiting_valid, waiting_room, waiting_recall, pops;
+  logic [EntryW-1:0] waiting_entry;
+  alcor_abi_pkg::match_t waiting_match;
+
+  // A sender's fragments may be longer than this engine's: a message must not run over the next entry's.
+  assign fits        = arrival_i.announce || arrival_i.length <= 32'(FRAGMENT);
+  assign room        = entry_room && fits;
+  assign has_payload = !arrival_i.announce && arrival_i.length != '0;
+  // The count of the source was read a cycle before.
+  assign known             = source_q == arrival_i.match.source && !sweeps;
+  assign arrival_ready_o   = known && (waiting_room || arrival_refused_o);
+  assign arrival_refused_o = !room && !arrival_i.recall;
+  assign admits            = arrival_valid_i && arrival_ready_o && (room || arrival_i.recall);
+  assign take_message      = admits && !arrival_i.recall;
+
+  always_ff @(posedge clk_i) source_q <= arrival_i.match.source;
+
+  // Messages that wait have entries, so there is room for all of them, but for the place of a recall.
+  fifo #(.WIDTH(1 + EntryW + MatchW), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_waiting (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(admits), .ready_o(waiting_room),
+      .data_i({arrival_i.recall, free_entry, arrival_i.match}), .valid_o(waiting_valid), .ready_i(pops),
+      .data_o({waiting_recall, waiting_entry, waiting_match}), .empty_o(), .usage_o()
+  );
+
+  // First stage: the search is offered. Second: up to two searches are under way, one of which has its result. Third:
+  // the message is matched or appended.
+  logic next_valid_q, next_recall_q, next_goes, drops;
+  logic [EntryW-1:0] next_entry_q;
+  alcor_abi_pkg::match_t next_match_q;
+  logic [1:0] searching_q;
+  logic found_valid_q, found_q, matched, kept, message_done, message_result;
+  logic [EntryW-1:0] found_receive_q, found_message_q;
+  alcor_abi_pkg::match_t found_match;
+  logic stages_empty;
+
+  assign stages_empty = !next_valid_q && searching_q == '0 && !found_valid_q;
+
   // --------------------------------------------------------------------------------------- the queues
-  logic posted_valid, posted_ready, posted_done, posted_found, posted_unit;
+  logic posted_valid, posted_ready, posted_done, posted_take, posted_found, posted_unit;
   alcor_abi_pkg::match_op_e posted_op;
-  logic [EntryW-1:0] posted_entry;
+  logic [EntryW-1:0] posted_entry, posted_message;
+  alcor_abi_pkg::match_t posted_match, unexpected_match;
   logic unexpected_valid, unexpected_ready, unexpected_done, unexpected_found, unexpected_unit;
   alcor_abi_pkg::match_op_e unexpected_op;
   logic [EntryW-1:0] unexpected_entry;
@@ -147,13 +195,16 @@ module message_matcher #(
       .op_valid_i    (posted_valid),
       .op_ready_o    (posted_ready),
       .op_i          (posted_op),
-      .op_match_i    (match_q),
+      .op_match_i    (posted_match),
       .op_mask_i     (mask_q),
       .op_entry_i    (receive_q),
+      .op_tag_i      (next_entry_q),
       .result_valid_o(posted_done),
+      .result_ready_i(posted_take),
       .result_found_o(posted_found),
       .result_entry_o(posted_entry),
       .result_unit_o (posted_unit),
+      .result_tag_o  (posted_message),
       .count_o       (posted)
   );
 
@@ -169,17 +220,19 @@ module message_matcher #(
       .op_valid_i    (unexpected_valid),
       .op_ready_o    (unexpected_ready),
       .op_i          (unexpected_op),
-      .op_match_i    (match_q),
+      .op_match_i    (unexpected_match),
       .op_mask_i     (mask_q),
-      .op_entry_i    (message_q),
+      .op_entry_i    (found_message_q),
+      .op_tag_i      ('0),
       .result_valid_o(unexpected_done),
+      .result_ready_i(1'b1),
       .result_found_o(unexpected_found),
       .result_entry_o(unexpected_entry),
       .result_unit_o (unexpected_unit),
+      .result_tag_o  (),
       .count_o       (unexpected)
   );
 
-  logic room, entry_room, fits;
   logic [1:0] entry_state;
 
   always_comb begin
@@ -187,51 +240,65 @@ module message_matcher #(
     if (state_q == StQueue) posted_op = MoAppend;
     if (state_q == StCancel) posted_op = MoRemove;
     unexpected_op = MoSearch;
-    if (state_q == StKeep) unexpected_op = MoAppend;
+    if (found_valid_q) unexpected_op = MoAppend;
     if (state_q == StProbe) unexpected_op = MoProbe;
   end
 
-  assign unexpected_valid = (state_q == StPost && entry_state == EnFree) || state_q == StKeep || state_q == StProbe ||
-                            state_q == StDrop;
-  assign posted_valid     = (state_q == StArrive && room) || state_q == StQueue ||
+  assign posted_match     = (state_q == StIdle) ? next_match_q : match_q;
+  assign unexpected_match = found_valid_q ? found_match : match_q;
+  assign unexpected_valid = (state_q == StPost && entry_state == EnFree) || (found_valid_q && !found_q) ||
+                            state_q == StProbe || state_q == StDrop;
+  assign posted_valid     = (state_q == StIdle && next_valid_q && !next_recall_q) || state_q == StQueue ||
                             (state_q == StCancel && entry_state == EnQueued);
+
+  assign next_goes      = state_q == StIdle && next_valid_q && !next_recall_q && posted_ready;
+  assign drops          = state_q == StIdle && next_valid_q && next_recall_q && searching_q == '0 && !found_valid_q;
+  assign matched        = found_valid_q && found_q;
+  assign kept           = found_valid_q && !found_q && unexpected_ready;
+  assign message_done   = matched || kept;
+  assign posted_take    = !found_valid_q || message_done;
+  assign message_result = posted_done && posted_take && state_q == StIdle;
 
   assign counts_o.posted     = 16'(posted);
   assign counts_o.unexpected = 16'(unexpected);
-  assign counts_o.refused    = state_q == StArrive && !room;
+  assign counts_o.refused    = arrival_valid_i && arrival_ready_o && arrival_refused_o;
   assign counts_o.found = {state_q == StPosting && unexpected_done && unexpected_found && !unexpected_unit,
                            state_q == StPosting && unexpected_done && unexpected_found && unexpected_unit,
-                           state_q == StArriving && posted_done && posted_found && !posted_unit,
-                           state_q == StArriving && posted_done && posted_found && posted_unit};
+                           message_result && posted_found && !posted_unit,
+                           message_result && posted_found && posted_unit};
 
   // ------------------------------------------------------------------------------- entries of messages
-  logic take_message, retiring_q, retire;
-  logic [EntryW-1:0] free_entry;
+  logic freed_valid, retire, retire_ready, entry_changes;
+  alcor_abi_pkg::retire_t freed;
+
+  // Delivery does not wait for a cycle in which an entry can be freed.
+  fifo #(.WIDTH(1 + 10 + 10 + 8), .DEPTH(2)) u_freed (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(retire_valid_i), .ready_o(retire_ready_o),
+      .data_i(retire_i), .valid_o(freed_valid), .ready_i(retire), .data_o(freed), .empty_o(), .usage_o()
+  );
 
   message_entries #(
       .DEPTH(DEPTH)
   ) u_entries_of_messages (
-      .clk_i         (clk_i),
-      .rst_ni        (rst_ni),
-      .sweep_i       (sweeps),
-      .sweep_row_i   (sweep_q),
-      .closed_i      (closed_i),
-      .quota_i       (settings_i.quota),
-      .read_i        (state_q == StIdle),
-      .source_i      (retire_valid_i ? retire_i.source : arrival_i.match.source),
-      .room_o        (entry_room),
-      .entry_o       (free_entry),
-      .take_i        (take_message),
-      .retire_i      (retire),
-      .retire_entry_i(retire_i.message[EntryW-1:0])
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .sweep_i        (sweeps),
+      .sweep_row_i    (sweep_q),
+      .closed_i       (closed_i),
+      .quota_i        (settings_i.quota),
+      .source_i       (arrival_i.match.source),
+      .room_o         (entry_room),
+      .entry_o        (free_entry),
+      .take_i         (take_message),
+      .retire_valid_i (freed_valid),
+      .retire_ready_o (retire_ready),
+      .retire_i       (retire),
+      .retire_source_i(freed.source),
+      .retire_entry_i (freed.message[EntryW-1:0])
   );
 
-  // A sender's fragments may be longer than this engine's: a message must not run over the next entry's.
-  assign fits = arrival_i.announce || arrival_i.length <= 32'(FRAGMENT);
-  assign room = entry_room && fits;
-
-  assign take_message = state_q == StArrive && room && posted_ready;
-  assign retire       = retiring_q;
+  // A receive's entry is freed in a cycle in which no other entry changes its state.
+  assign retire = retire_ready && !entry_changes;
 
   // ------------------------------------------------------------------------------- entries of receives
   logic [1:0] entry_next;
@@ -253,22 +320,21 @@ module message_matcher #(
   );
 
   always_comb begin
-    entry_write = 1'b0;
-    entry_at    = receive_q;
-    entry_next  = EnFree;
+    entry_changes = 1'b0;
+    entry_at      = receive_q;
+    entry_next    = EnFree;
     if (pair_o.valid && !pair_o.dropped) begin
-      entry_write = 1'b1;
-      entry_next  = EnMatched;
+      entry_changes = 1'b1;
+      entry_next    = EnMatched;
+      if (matched) entry_at = found_receive_q;
     end
     if (state_q == StQueue && posted_ready) begin
-      entry_write = 1'b1;
-      entry_next  = EnQueued;
+      entry_changes = 1'b1;
+      entry_next    = EnQueued;
     end
-    if (state_q == StCancelling && posted_done) entry_write = 1'b1;
-    if (retire) begin
-      entry_write = !retire_i.dropped;
-      entry_at    = retire_i.receive[EntryW-1:0];
-    end
+    if (state_q == StCancelling && posted_done) entry_changes = 1'b1;
+    entry_write = entry_changes || (retire && !freed.dropped);
+    if (!entry_changes) entry_at = freed.receive[EntryW-1:0];
   end
 
   // The buffer of the receive that a message has found.
@@ -282,7 +348,7 @@ module message_matcher #(
       .we_i   (receive_o.valid),
       .waddr_i(receive_q),
       .wdata_i(buffer_q),
-      .re_i   (1'b1),
+      .re_i   (message_result),
       .raddr_i(posted_entry),
       .rdata_o(buffer)
   );
@@ -292,37 +358,44 @@ module message_matcher #(
   assign receive_o.defer  = defer_q;
   assign receive_o.buffer = buffer_q;
 
-  // Source, tag and length of the message that a probe has found.
+  // Match bits of a message that is appended; match bits and length of the message that a probe has found.
   alcor_abi_pkg::status_e result_status_q;
-  logic [7:0] probed_source;
-  logic [25:0] probed_tag;
   logic [31:0] probed_length;
 
   ram_sdp #(
-      .WIDTH(8 + 26 + 32),
+      .WIDTH(MatchW + 32),
       .DEPTH(DEPTH)
   ) u_messages (
       .clk_i  (clk_i),
       .we_i   (take_message),
       .waddr_i(free_entry),
-      .wdata_i({arrival_i.match.source, arrival_i.match.tag, arrival_i.length}),
-      .re_i   (state_q == StProbing),
-      .raddr_i(unexpected_entry),
-      .rdata_o({probed_source, probed_tag, probed_length})
+      .wdata_i({arrival_i.match, arrival_i.length}),
+      .re_i   (message_result || state_q == StProbing),
+      .raddr_i((state_q == StProbing) ? unexpected_entry : posted_message),
+      .rdata_o({found_match, probed_length})
   );
 
   assign result_o.status = result_status_q;
   assign result_o.id     = 16'(receive_q);
-  assign result_o.source = (result_status_q == ST_OK) ? probed_source : '0;
-  assign result_o.tag    = (result_status_q == ST_OK) ? probed_tag : '0;
+  assign result_o.source = (result_status_q == ST_OK) ? found_match.source : '0;
+  assign result_o.tag    = (result_status_q == ST_OK) ? found_match.tag : '0;
   assign result_o.length = (result_status_q == ST_OK) ? probed_length : '0;
 
   assign message_o.valid = take_message;
   assign message_o.entry = 10'(free_entry);
 
   // ------------------------------------------------------------------------------------------- verdict
+  // The message that waits for its verdict.
+  logic waits_q, waits_recall_q, awaited, decides, recalled;
+  logic [EntryW-1:0] waits_entry_q;
+  logic [31:0] waits_length_q;
+  logic [EntryW-1:0] verdict_receive_q;
+  logic verdict_valid_q;
   alcor_abi_pkg::message_verdict_e kind;
   alcor_abi_pkg::buffer_t place;
+
+  assign awaited  = waits_q && !waits_recall_q && found_message_q == waits_entry_q;
+  assign recalled = state_q == StDropping && unexpected_done && !unexpected_found && !flush_q;
 
   message_verdict #(
       .DEPTH     (DEPTH),
@@ -332,48 +405,69 @@ module message_matcher #(
   ) u_verdict (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
-      .arrival_i    (arrival_i),
-      .entry_i      (message_q),
+      .length_i     (waits_length_q),
+      .entry_i      (waits_entry_q),
       .buffer_i     (buffer),
-      .refuse_i     (state_q == StArrive || state_q == StDrop),
-      .expected_i   (state_q == StChoose),
-      .unexpected_i (state_q == StKeep),
-      .kept_i       (state_q == StKeep && unexpected_ready),
+      .refuse_i     (recalled),
+      .expected_i   (matched && awaited),
+      .kept_i       (kept && awaited),
+      .late_i       (late_i && waits_q && !waits_recall_q && !(matched && awaited)),
       .direct_done_i(direct_done_i),
+      .decides_o    (decides),
       .kind_o       (kind),
       .place_o      (place),
       .direct_o     (pair_o.direct),
       .stored_o     (pair_o.stored)
   );
 
-  assign verdict_valid_o   = state_q == StVerdict;
+  always_ff @(posedge clk_i) begin
+    if (admits) begin
+      waits_recall_q <= arrival_i.recall;
+      waits_entry_q  <= free_entry;
+      waits_length_q <= arrival_i.length;
+    end
+    if (decides) verdict_receive_q <= found_receive_q;
+    if (!rst_ni) begin
+      waits_q         <= 1'b0;
+      verdict_valid_q <= 1'b0;
+    end else begin
+      waits_q         <= (admits && (arrival_i.recall || has_payload)) || (waits_q && !decides);
+      verdict_valid_q <= decides || (verdict_valid_q && !verdict_ready_i);
+    end
+  end
+
+  assign verdict_valid_o   = verdict_valid_q;
   assign verdict_o.kind    = kind;
   assign verdict_o.address = place.address;
   assign verdict_o.bytes   = place.length;
-  assign verdict_o.receive = 16'(receive_q);
+  assign verdict_o.receive = 16'(verdict_receive_q);
 
   // A pair: of a message that has found its receive, or of a receive that has found its message; or one to be dropped.
   assign pair_o.dropped = state_q == StDropping;
-  assign pair_o.valid   = state_q == StChoose ||
+  assign pair_o.valid   = matched ||
                           ((state_q == StPosting || state_q == StDropping) && unexpected_done && unexpected_found);
-  assign pair_o.receive = 10'(receive_q);
-  assign pair_o.message = (state_q == StChoose) ? 10'(message_q) : 10'(unexpected_entry);
+  assign pair_o.receive = matched ? 10'(found_receive_q) : 10'(receive_q);
+  assign pair_o.message = matched ? 10'(found_message_q) : 10'(unexpected_entry);
 
   // ----------------------------------------------------------------------------------------- what next
-  // Turns: what is delivered first, since it makes room; then messages and commands one after the other.
-  assign retires         = state_q == StIdle && retire_valid_i && !retiring_q;
-  assign arrives         = state_q == StIdle && !retire_valid_i && !retiring_q && arrival_valid_i &&
-                           !(command_valid_i && arrived_last_q);
-  assign commanded       = state_q == StIdle && !retire_valid_i && !retiring_q && command_valid_i && !arrives;
+  // Turns: messages and commands one after the other. A command waits while an entry is being freed, which may be that
+  // of the command; a flush waits for all messages that have arrived.
+  logic flushes, command_turn;
+
+  assign flushes         = command_i.command == McFlush;
+  assign command_turn    = command_valid_i && !flushes && arrived_last_q;
+  assign pops            = state_q == StIdle && waiting_valid && (!next_valid_q || next_goes || drops) && !command_turn &&
+                           !commanded;
+  assign commanded       = state_q == StIdle && command_valid_i && stages_empty && !retire_valid_i && !freed_valid &&
+                           !(waiting_valid && (flushes || !arrived_last_q));
   assign command_ready_o = commanded;
-  assign retire_ready_o  = retiring_q;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       StSweep: if (sweep_q == '1) state_d = StIdle;
       StIdle: begin
-        if (arrives) state_d = arrival_i.recall ? StDrop : StArrive;
+        if (drops) state_d = StDrop;
         if (commanded) begin
           unique case (command_i.command)
             McReceive: state_d = StPost;
@@ -383,14 +477,6 @@ module message_matcher #(
           endcase
         end
       end
-      StArrive: begin
-        if (!room) state_d = StVerdict;
-        else if (posted_ready) state_d = StArriving;
-      end
-      StArriving: if (posted_done) state_d = posted_found ? StChoose : StKeep;
-      StChoose: state_d = StVerdict;
-      StKeep: if (unexpected_ready) state_d = StVerdict;
-      StVerdict: if (verdict_ready_i) state_d = StIdle;
       StPost: begin
         if (entry_state != EnFree) state_d = StResult;
         else if (unexpected_ready) state_d = StPosting;
@@ -407,7 +493,7 @@ module message_matcher #(
       StDrop: if (unexpected_ready) state_d = StDropping;
       StDropping: begin
         if (unexpected_done && unexpected_found) state_d = StDrop;
-        else if (unexpected_done) state_d = flush_q ? StIdle : StVerdict;
+        else if (unexpected_done) state_d = StIdle;
       end
       StResult: if (result_ready_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -417,7 +503,7 @@ module message_matcher #(
   assign result_valid_o = state_q == StResult;
   assign sweeps         = state_q == StSweep;
   assign ready_o        = !sweeps;
-  assign idle_o         = state_q == StIdle && !retiring_q;
+  assign idle_o         = state_q == StIdle && stages_empty && !waiting_valid && !verdict_valid_q && !freed_valid;
 
   always_ff @(posedge clk_i) begin
     if (commanded) begin
@@ -429,29 +515,41 @@ module message_matcher #(
       flush_q   <= command_i.command == McFlush;
       if (command_i.command == McFlush) mask_q <= '1;
     end
-    if (arrives) begin
-      match_q <= arrival_i.match;
-      mask_q  <= arrival_i.recall ? {8'd0, 8'hFF, 26'h3FF_FFFF} : '0;
+    if (drops) begin
+      match_q <= next_match_q;
+      mask_q  <= {8'd0, 8'hFF, 26'h3FF_FFFF};
       flush_q <= 1'b0;
     end
-    if (take_message) message_q <= free_entry;
-    if (state_q == StArriving) receive_q <= posted_entry;
+    if (pops) begin
+      next_recall_q <= waiting_recall;
+      next_entry_q  <= waiting_entry;
+      next_match_q  <= waiting_match;
+    end
+    if (message_result) begin
+      found_q         <= posted_found;
+      found_receive_q <= posted_entry;
+      found_message_q <= posted_message;
+    end
     unique case (state_q)
       StPost:       result_status_q <= ST_BAD_ID;
       StProbing:    result_status_q <= unexpected_found ? ST_OK : ST_NOT_FOUND;
       StCancelling: result_status_q <= ST_CANCELLED;
       default: ;
     endcase
-    if (arrives) arrived_last_q <= 1'b1;
+    if (pops) arrived_last_q <= 1'b1;
     if (commanded) arrived_last_q <= 1'b0;
     if (!rst_ni) begin
-      state_q    <= StSweep;
-      sweep_q    <= '0;
-      retiring_q <= 1'b0;
+      state_q       <= StSweep;
+      sweep_q       <= '0;
+      next_valid_q  <= 1'b0;
+      searching_q   <= '0;
+      found_valid_q <= 1'b0;
     end else begin
-      state_q    <= state_d;
-      retiring_q <= retires;
+      state_q       <= state_d;
       if (sweeps) sweep_q <= sweep_q + 1'b1;
+      next_valid_q  <= pops || (next_valid_q && !next_goes && !drops);
+      searching_q   <= searching_q + 2'(next_goes) - 2'(message_result);
+      found_valid_q <= message_result || (found_valid_q && !message_done);
     end
   end
 
@@ -459,8 +557,10 @@ module message_matcher #(
                      "message_matcher: DEPTH must be a power of two, 4 to 1024")
 
   `ALCOR_STABLE(a_verdict_stable, verdict_valid_o, verdict_ready_i, verdict_o)
-  // A message stays on offer until it has its verdict.
-  `ALCOR_NEXT(a_arrival_waits, arrival_valid_i && !(verdict_valid_o && verdict_ready_i), arrival_valid_i)
+  `ALCOR_STABLE(a_arrival_stable, arrival_valid_i, arrival_ready_o, arrival_i)
+  // A message arrives when the one before has its verdict.
+  `ALCOR_IMPLIES(a_one_waits, arrival_valid_i, !waits_q && !verdict_valid_o)
+  `ALCOR_IMPLIES(a_late_waits, late_i, waits_q || verdict_valid_o)
 
 `ifdef ALCOR_COVERAGE
   logic [1:0] wildcards;

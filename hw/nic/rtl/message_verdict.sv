@@ -5,8 +5,8 @@ import alcor_abi_pkg::*;
 /// Decides on the destination of a message's payload, and counts payloads on their way.
 ///
 /// A payload whose receive waits goes directly to the receive buffer, where the buffer begins with a word and fewer than
-/// DIRECT such payloads are on their way; any other payload goes to its fragment. Pulses say how far the message has
-/// come; the verdict is there in the cycle after.
+/// DIRECT such payloads are on their way; any other payload goes to its fragment. Pulses say what becomes of the message;
+/// the verdict is there in the cycle after.
 module message_verdict #(
     /// Entries of messages, a power of two.
     parameter int unsigned DEPTH = 256,
@@ -24,23 +24,25 @@ module message_verdict #(
     /// Synchronous reset, active low.
     input  logic                            rst_ni,
 
-    /// The message.
-    input  alcor_abi_pkg::arrival_t         arrival_i,
-    /// The message's entry.
+    /// Bytes of the payload that waits for its verdict.
+    input  logic [31:0]                     length_i,
+    /// Its message's entry.
     input  logic [EntryW-1:0]               entry_i,
     /// The buffer of the receive that the message has found.
     input  alcor_abi_pkg::buffer_t          buffer_i,
-    /// Pulse: the message is refused, unless another pulse follows.
+    /// Pulse: the message is refused.
     input  logic                            refuse_i,
     /// Pulse: the message has found its receive.
     input  logic                            expected_i,
-    /// The message has found none, and is to be kept.
-    input  logic                            unexpected_i,
-    /// Pulse, with `unexpected_i`: the message is kept.
+    /// Pulse: the message has found none, and is kept.
     input  logic                            kept_i,
+    /// Pulse: the payload must not wait for the search.
+    input  logic                            late_i,
     /// Pulse: a payload that went directly is delivered.
     input  logic                            direct_done_i,
 
+    /// Pulse: there is a verdict in the next cycle.
+    output logic                            decides_o,
     /// Destination of the payload.
     output alcor_abi_pkg::message_verdict_e kind_o,
     /// Where the payload goes, and how many bytes of it.
@@ -58,43 +60,36 @@ module message_verdict #(
   alcor_abi_pkg::message_verdict_e kind_d, kind_q;
   alcor_abi_pkg::buffer_t place_d, place_q;
   logic [31:0] fragment, shorter;
-  logic has_payload, fits;
+  logic fits;
   logic [DirectW-1:0] direct_q;
   logic [11:0] stored_q;
   logic goes_to_fragment;
 
   assign fragment    = Buffer + (32'(entry_i) << FragmentW);
-  assign has_payload = !arrival_i.announce && arrival_i.length != '0;
-  assign fits        = arrival_i.length <= buffer_i.length;
-  assign shorter     = fits ? arrival_i.length : buffer_i.length;
+  assign fits        = length_i <= buffer_i.length;
+  assign shorter     = fits ? length_i : buffer_i.length;
 
   always_comb begin
     kind_d  = kind_q;
     place_d = place_q;
     if (refuse_i) kind_d = MvRefuse;
     if (expected_i) begin
-      kind_d          = MvNone;
+      kind_d          = (shorter == '0) ? MvNone : MvDirect;
       place_d.address = buffer_i.address;
       place_d.length  = shorter;
-      if (has_payload && shorter != '0) begin
-        kind_d = MvDirect;
-        // A payload comes with its first byte in lane 0, and is shifted only on its way out of memory.
-        if (buffer_i.address[1:0] != 2'd0 || direct_q == DirectW'(DIRECT)) begin
-          kind_d          = MvStore;
-          place_d.address = fragment;
-          place_d.length  = arrival_i.length;
-        end
-      end
     end
-    if (unexpected_i) begin
-      kind_d          = has_payload ? MvStore : MvNone;
+    // A payload comes with its first byte in lane 0, and is shifted only on its way out of memory.
+    if (kept_i || late_i ||
+        (expected_i && shorter != '0 && (buffer_i.address[1:0] != 2'd0 || direct_q == DirectW'(DIRECT)))) begin
+      kind_d          = MvStore;
       place_d.address = fragment;
-      place_d.length  = arrival_i.length;
+      place_d.length  = length_i;
     end
   end
 
+  assign decides_o        = refuse_i || expected_i || kept_i || late_i;
   assign direct_o         = expected_i && kind_d == MvDirect;
-  assign goes_to_fragment = (expected_i || kept_i) && kind_d == MvStore;
+  assign goes_to_fragment = (expected_i || kept_i || late_i) && kind_d == MvStore;
   assign stored_o         = stored_q + 12'(goes_to_fragment);
   assign kind_o           = kind_q;
   assign place_o          = place_q;
@@ -117,11 +112,8 @@ module message_verdict #(
   // A message that is expected has found its receive.
   `ALCOR_COVER(c_message_eager_expected, expected_i && kind_d == MvDirect)
   `ALCOR_COVER(c_message_eager_expected_by_way_of_a_fragment, expected_i && kind_d == MvStore)
-  `ALCOR_COVER(c_message_eager_unexpected, kept_i && has_payload)
-  `ALCOR_COVER(c_message_empty_expected, expected_i && !arrival_i.announce && !has_payload)
-  `ALCOR_COVER(c_message_empty_unexpected, kept_i && !arrival_i.announce && !has_payload)
-  `ALCOR_COVER(c_message_rendezvous_expected, expected_i && arrival_i.announce)
-  `ALCOR_COVER(c_message_rendezvous_unexpected, kept_i && arrival_i.announce)
+  `ALCOR_COVER(c_message_eager_unexpected, kept_i)
+  `ALCOR_COVER(c_message_eager_late, late_i && !kept_i)
   `ALCOR_COVER(c_full_direct_messages, direct_q == DirectW'(DIRECT))
 
 endmodule

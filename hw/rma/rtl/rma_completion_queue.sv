@@ -66,7 +66,7 @@ module rma_completion_queue #(
   alcor_abi_pkg::cq_entry_t word;
   logic [31:0] head_d, head_q;
   logic [1:0] word_d, word_q;
-  logic advanced_q, full;
+  logic advances, behind_q, cleared_q, full;
   logic [31:0] ahead_q;
   logic [15:0] mask, mask_q;
   logic [29:0] base_q;
@@ -95,14 +95,14 @@ module rma_completion_queue #(
   );
 
   assign mask            = (16'd1 << settings_i.log2_entries) - 16'd1;
-  assign full            = (ahead_q & ~{16'd0, mask_q}) != '0;
-  // The distance to the tail follows the head a cycle later; the next entry waits for it.
-  assign write_valid_o   = valid && !advanced_q && (word_q != '0 || !full);
+  // The distance to the tail follows the head a cycle later: with `behind_q` it is one more than `ahead_q`.
+  assign full            = (ahead_q & ~{16'd0, mask_q}) != '0 || (behind_q && (ahead_q[15:0] | ~mask_q) == '1);
+  assign write_valid_o   = valid && !cleared_q && (word_q != '0 || !full);
   assign write_address_o = base_q + 30'({head_q[15:0] & mask_q, word_q});
   // A register that the host writes while a memory write waits takes effect after that write.
   assign stalled         = write_valid_o && !write_ready_i;
   assign clear           = (settings_i.clear || clear_q) && !stalled;
-  assign state_o.overflow = valid && !advanced_q && word_q == '0 && full;
+  assign state_o.overflow = valid && !cleared_q && word_q == '0 && full;
 
   // The count of retired commands is written last.
   always_comb begin
@@ -116,9 +116,10 @@ module rma_completion_queue #(
       2'd2: write_data_o = 32'(entry.tag);
       default: write_data_o = entry.length;
     endcase
-    word_d = word_q;
-    head_d = head_q;
-    ready  = state_o.overflow;
+    word_d   = word_q;
+    head_d   = head_q;
+    ready    = state_o.overflow;
+    advances = 1'b0;
     if (write_valid_o && write_ready_i) begin
       unique case (word_q)
         2'd0: word_d = is_message ? 2'd2 : 2'd1;
@@ -127,8 +128,9 @@ module rma_completion_queue #(
         default: word_d = 2'd1;
       endcase
       if (word_q == 2'd1) begin
-        head_d = head_q + 1'b1;
-        ready  = 1'b1;
+        head_d   = head_q + 1'b1;
+        ready    = 1'b1;
+        advances = 1'b1;
       end
     end
     if (clear) head_d = '0;
@@ -141,15 +143,17 @@ module rma_completion_queue #(
       ahead_q <= head_q - settings_i.tail;
     end
     if (!rst_ni) begin
-      clear_q    <= 1'b0;
-      head_q     <= '0;
-      word_q     <= '0;
-      advanced_q <= 1'b0;
+      clear_q   <= 1'b0;
+      head_q    <= '0;
+      word_q    <= '0;
+      behind_q  <= 1'b0;
+      cleared_q <= 1'b0;
     end else begin
-      head_q     <= head_d;
-      word_q     <= word_d;
-      clear_q    <= (settings_i.clear || clear_q) && stalled;
-      advanced_q <= ready || clear;
+      head_q    <= head_d;
+      word_q    <= word_d;
+      clear_q   <= (settings_i.clear || clear_q) && stalled;
+      cleared_q <= clear;
+      if (!stalled) behind_q <= advances && !clear;
     end
   end
 

@@ -422,9 +422,9 @@ module rma_coprocessor #(
   end else begin : g_no_messages
     // Messages that come all the same are refused.
     always_comb begin
-      from_engine               = '0;
-      from_engine.verdict_valid = 1'b1;
-      from_engine.verdict.kind  = MvRefuse;
+      from_engine                 = '0;
+      from_engine.arrival_ready   = 1'b1;
+      from_engine.arrival_refused = 1'b1;
     end
     assign {messages_ready, messages_idle, engine_command_ready} = '1;
     assign {no_room, crowded, engine_head_valid, engine_task_valid, received_valid} = '0;

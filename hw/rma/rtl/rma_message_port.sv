@@ -31,13 +31,21 @@ module rma_message_port #(
     input  logic [31:0]                head_i,
     /// The packet ends with the header word, which is not its header's last.
     input  logic                       head_cut_i,
-    /// The packet has no payload behind its header words.
-    input  logic                       bare_i,
+    /// With the header's last word: the packet has no payload.
+    input  logic                       head_bare_i,
+    /// Something waits behind the payload of the message.
+    input  logic                       behind_i,
 
-    /// A message waits for its verdict.
+    /// A message arrives, with its header's last word.
     output logic                       arrival_valid_o,
+    /// The message is taken.
+    input  logic                       arrival_ready_i,
+    /// The message is refused.
+    input  logic                       arrival_refused_i,
     /// The message.
     output alcor_abi_pkg::arrival_t    arrival_o,
+    /// The payload must not wait longer for its verdict.
+    output logic                       late_o,
     /// There is a verdict.
     input  logic                       verdict_valid_i,
     /// The verdict is taken.
@@ -59,12 +67,18 @@ module rma_message_port #(
   typedef enum logic [2:0] {
     Tag,      // header word with the tag
     Length,   // header word with the length
-    Id,       // header word with the id
-    Verdict,  // match result is awaited
+    Id,       // header word with the id; the message arrives
+    Verdict,  // match result is awaited, by a payload or a recall
     Task      // write task of the payload
   } state_e;
 
+  // Cycles that a payload waits for its match result while something waits behind it: enough for a search in a matching
+  // unit, with a batch of insertions before it.
+  localparam int unsigned Patience = 31;
+
   state_e state_d, state_q;
+  logic arrives, waits, bare_q, closed_q;
+  logic [$clog2(Patience+1)-1:0] waited_q;
   logic [25:0] tag_q;
   logic [31:0] length_q, address_q;
   // The id of the note: the sender's command, or, with MvDirect, the receive.
@@ -90,8 +104,18 @@ module rma_message_port #(
           if (head_valid_i) state_d = Id;
         end
         Id: begin
-          head_ready_o = 1'b1;
-          if (head_valid_i) state_d = Verdict;
+          head_ready_o = arrival_ready_i;
+          if (arrives) begin
+            if (arrival_refused_i && !header_i.recall) begin
+              state_d = Task;
+            end else if (waits) begin
+              state_d = Verdict;
+            end else begin
+              // No payload, unless the packet has one all the same.
+              done_o  = head_bare_i;
+              state_d = head_bare_i ? Tag : Task;
+            end
+          end
         end
         Verdict: if (verdict_valid_i) state_d = Task;
         Task: begin
@@ -107,7 +131,14 @@ module rma_message_port #(
   always_ff @(posedge clk_i) begin
     if (head_valid_i && state_q == Tag) tag_q <= head_i[25:0];
     if (head_valid_i && state_q == Length) length_q <= head_i;
-    if (head_valid_i && state_q == Id) id_q <= head_i[15:0];
+    if (head_valid_i && state_q == Id) begin
+      id_q     <= head_i[15:0];
+      bare_q   <= head_bare_i;
+      // The reset may end before the refusal is sent.
+      closed_q <= closed_i;
+      kind_q   <= (arrival_refused_i && !header_i.recall) ? MvRefuse : MvNone;
+    end
+    waited_q <= (state_q == Verdict) ? waited_q + $bits(waited_q)'(waited_q != '1) : '0;
     if (verdict_ready_o) begin
       kind_q    <= verdict_i.kind;
       kept_q    <= verdict_i.bytes[BytesW-1:0];
@@ -118,13 +149,16 @@ module rma_message_port #(
     else state_q <= state_d;
   end
 
-  assign arrival_valid_o    = state_q == Verdict;
+  assign arrival_valid_o    = active_i && state_q == Id && head_valid_i;
+  assign arrives            = arrival_valid_o && arrival_ready_i;
+  assign waits              = header_i.recall || (!header_i.announce && length_q != '0);
+  assign late_o             = state_q == Verdict && !header_i.recall && behind_i && waited_q == '1;
   assign verdict_ready_o    = state_q == Verdict && verdict_valid_i;
   assign arrival_o.announce = header_i.announce;
   assign arrival_o.recall   = header_i.recall;
   assign arrival_o.match    = {header_i.src, header_i.context_, tag_q};
   assign arrival_o.length   = length_q;
-  assign arrival_o.id       = id_q;
+  assign arrival_o.id       = head_i[15:0];
 
   // ---------------------------------------------------------------- write tasks
 
@@ -137,7 +171,7 @@ module rma_message_port #(
     task_valid_o            = state_q == Task;
     task_o.drop             = 1'b0;
     task_o.noted            = 1'b1;
-    task_o.bare             = bare_i;
+    task_o.bare             = bare_q;
     task_o.end_lane         = kept_q[1:0] - 2'd1;
     task_o.words            = 13'(whole_words);
     task_o.kept             = 13'(kept_words);
@@ -148,7 +182,7 @@ module rma_message_port #(
     task_o.note.told.id     = id_q;
     unique case (kind_q)
       MvNone: begin
-        task_valid_o = state_q == Task && (whole_words != '0 || !bare_i);
+        task_valid_o = state_q == Task && (whole_words != '0 || !bare_q);
         task_o.drop  = 1'b1;
         task_o.noted = 1'b0;
       end
@@ -156,7 +190,7 @@ module rma_message_port #(
       MvDirect: task_o.note.kind = NkDelivered;
       default: begin
         task_o.drop             = 1'b1;
-        task_o.note.told.status = closed_i ? ST_RANK_RESET : ST_NO_ROOM;
+        task_o.note.told.status = closed_q ? ST_RANK_RESET : ST_NO_ROOM;
       end
     endcase
   end

@@ -10,14 +10,15 @@ import alcor_abi_pkg::*;
 /// of an extended command is always answered, by XDATA or by XACK; acknowledgements of finished
 /// writes come back in on `ack_*` and leave here, so the reply plane has a single author.
 ///
-/// A message waits here for the message engine's verdict, which says where its payload goes. A copy
-/// of the engine from one place in memory to another becomes an XDATA packet to this rank itself,
+/// A message goes to the message engine with its header's last word. A payload waits here for the engine's verdict, which
+/// says where the payload goes. A copy of the engine from one place in memory to another becomes an XDATA packet to this rank itself,
 /// as the answer to an XGET would.
 ///
 /// A packet that ends within its header is dropped as malformed.
 ///
 /// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
-/// XGET 8, a message 5 and the time to its verdict.
+/// XGET 8, a message 4, with a payload 5 and the time to its verdict. An acknowledgement leaves while a message comes, or
+/// beside the header word of the next packet.
 module rma_packet_controller #(
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,
@@ -55,10 +56,18 @@ module rma_packet_controller #(
     output alcor_abi_pkg::entry_t           fetch_id_o,
     /// The message, a cycle later, until the next lookup.
     input  alcor_abi_pkg::buffer_t          fetch_i,
-    /// Request plane: a message waits for its verdict.
+    /// Request plane: a message arrives.
     output logic                            arrival_valid_o,
+    /// The message is taken.
+    input  logic                            arrival_ready_i,
+    /// The message is refused.
+    input  logic                            arrival_refused_i,
     /// The message.
     output alcor_abi_pkg::arrival_t         arrival_o,
+    /// The payload of the message must not wait longer for its verdict.
+    output logic                            late_o,
+    /// A beat of the plane waits, as there is no room for it.
+    input  logic                            full_i,
     /// There is a verdict.
     input  logic                            verdict_valid_i,
     /// The verdict is taken.
@@ -242,28 +251,32 @@ module rma_packet_controller #(
     rma_message_port #(
         .PAYLOAD_WORDS(PAYLOAD_WORDS)
     ) u_message_port (
-        .clk_i          (clk_i),
-        .rst_ni         (rst_ni),
-        .closed_i       (closed_i),
-        .active_i       (state_q == Message),
-        .header_i       (header_message),
-        .done_o         (message_done),
-        .head_valid_i   (head_valid_i),
-        .head_ready_o   (message_take),
-        .head_i         (head_i),
-        .head_cut_i     (head_cut_i),
-        .bare_i         (bare_q),
-        .arrival_valid_o(arrival_valid_o),
-        .arrival_o      (arrival_o),
-        .verdict_valid_i(verdict_valid_i),
-        .verdict_ready_o(verdict_ready_o),
-        .verdict_i      (verdict_i),
-        .task_valid_o   (message_valid),
-        .task_ready_i   (write_ready_i),
-        .task_o         (message_task)
+        .clk_i            (clk_i),
+        .rst_ni           (rst_ni),
+        .closed_i         (closed_i),
+        .active_i         (state_q == Message),
+        .header_i         (header_message),
+        .done_o           (message_done),
+        .head_valid_i     (head_valid_i),
+        .head_ready_o     (message_take),
+        .head_i           (head_i),
+        .head_cut_i       (head_cut_i),
+        .head_bare_i      (head_bare_i),
+        .behind_i         (head_valid_i || full_i),
+        .arrival_valid_o  (arrival_valid_o),
+        .arrival_ready_i  (arrival_ready_i),
+        .arrival_refused_i(arrival_refused_i),
+        .arrival_o        (arrival_o),
+        .late_o           (late_o),
+        .verdict_valid_i  (verdict_valid_i),
+        .verdict_ready_o  (verdict_ready_o),
+        .verdict_i        (verdict_i),
+        .task_valid_o     (message_valid),
+        .task_ready_i     (write_ready_i),
+        .task_o           (message_task)
     );
   end else begin : g_no_messages
-    assign {message_take, message_valid, arrival_valid_o, verdict_ready_o} = '0;
+    assign {message_take, message_valid, arrival_valid_o, late_o, verdict_ready_o} = '0;
     assign message_done = 1'b1;
     assign message_task = '0;
     assign arrival_o    = '0;
@@ -327,8 +340,11 @@ module rma_packet_controller #(
 
   // ---------------------------------------------------------------- states
 
-  logic answers_ready, checks, malformed;
+  logic answers_ready, sends_ack, held_back, checks, malformed;
 
+  // The other states that an acknowledgement could leave in are short.
+  assign sends_ack     = REQUESTS && ack_valid_i && (state_q == Idle || state_q == Message);
+  assign held_back     = sends_ack && !answers_ready;
   assign answers_ready = reply_head_ready_i && reply_task_ready_i;
 
   always_comb begin
@@ -362,19 +378,21 @@ module rma_packet_controller #(
     checks    = 1'b0;
     malformed = 1'b0;
 
+    if (sends_ack) begin
+      reply_head_o       = ack_header;
+      reply_head_valid_o = reply_task_ready_i;
+      reply_task_valid_o = reply_head_ready_i;
+      ack_ready_o        = answers_ready;
+    end
+
     unique case (state_q)
       Idle: begin
-        if (REQUESTS && ack_valid_i) begin
-          // Acknowledgements first: there are never more of them than write tasks, and the room for
-          // them must not run out while a header waits for a task's place.
-          reply_head_o       = ack_header;
-          reply_head_valid_o = reply_task_ready_i;
-          reply_task_valid_o = reply_head_ready_i;
-          ack_ready_o        = answers_ready;
-        end else if (REQUESTS && copy_valid_i) begin
+        // Acknowledgements first: there are never more of them than write tasks, and the room for
+        // them must not run out while a header waits for a task's place.
+        if (REQUESTS && copy_valid_i && !held_back) begin
           copy_ready_o = 1'b1;
           state_d      = Reply;
-        end else if (head_valid_i) begin
+        end else if (head_valid_i && !held_back) begin
           take_header = 1'b1;
           // Only the header is at hand: enough for a paper PUT's bounds.
           end_d       = 34'(paper_offset) + 34'({incoming.length - 5'd1, 2'b00});

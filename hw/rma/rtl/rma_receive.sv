@@ -134,7 +134,7 @@ module rma_receive #(
   alcor_abi_pkg::note_t note;
   logic ack_valid, ack_ready, engine_ack_ready;
   alcor_abi_pkg::acknowledgement_t ack;
-  logic fetch_valid, arrival_valid, verdict_ready, copy_ready;
+  logic fetch_valid, arrival_valid, late, verdict_ready, copy_ready;
   alcor_abi_pkg::entry_t fetch_id;
   alcor_abi_pkg::arrival_t arrival;
 
@@ -157,7 +157,11 @@ module rma_receive #(
       .fetch_id_o        (fetch_id),
       .fetch_i           (engine_i.fetch),
       .arrival_valid_o   (arrival_valid),
+      .arrival_ready_i   (engine_i.arrival_ready),
+      .arrival_refused_i (engine_i.arrival_refused),
       .arrival_o         (arrival),
+      .late_o            (late),
+      .full_i            (in_valid_i && !in_ready_o),
       .verdict_valid_i   (engine_i.verdict_valid),
       .verdict_ready_o   (verdict_ready),
       .verdict_i         (engine_i.verdict),
@@ -216,6 +220,7 @@ module rma_receive #(
   // The message engine always has room for the notes that it waits for.
   assign engine_o.arrival_valid     = arrival_valid;
   assign engine_o.arrival           = arrival;
+  assign engine_o.late              = late;
   assign engine_o.verdict_ready     = verdict_ready;
   assign engine_o.fetch_valid       = fetch_valid;
   assign engine_o.fetch_id          = fetch_id;

@@ -7,7 +7,7 @@ import alcor_abi_pkg::*;
 ///
 /// Operands are kept until they are written again. A transfer is cut into packets: a cycle to decide how much goes
 /// into the next packet, then a header word a cycle; the memory task goes with the last header word. A message is one
-/// packet. A command that is refused enters its completion here, and sends nothing.
+/// packet, whose first header word leaves at once. A command that is refused enters its completion here, and sends nothing.
 module rma_transfer #(
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
@@ -83,7 +83,7 @@ module rma_transfer #(
   localparam int unsigned BytesW = CountW + 2;
 
   typedef enum logic [2:0] {
-    Cut,      // next packet is sized
+    Cut,      // next packet is sized; header word of a message
     Header,   // checks; header word
     Offset,   // offset, or tag
     Length,   // length
@@ -264,6 +264,12 @@ module rma_transfer #(
         Cut: begin
           step        = 1'b1;
           state_d     = Header;
+          head_o      = message_header;
+          if (is_message && status_d == ST_OK) begin
+            sends      = 1'b1;
+            state_d    = Offset;
+            announce_o = !is_eager;
+          end
           go_offset_d = cut_offset;
           go_laddr_d  = cut_laddr;
           go_left_d   = cut_left;
@@ -276,15 +282,14 @@ module rma_transfer #(
           end else if (status_q != ST_OK) begin
             completion_valid_o = 1'b1;
             done_o             = completion_ready_i;
-          end else if (!is_transfer && !is_message) begin
+          end else if (!is_transfer) begin
             engine_valid_o = 1'b1;
             done_o         = engine_ready_i;
           end else begin
-            sends      = 1'b1;
-            state_d    = Offset;
-            announce_o = is_message && !is_eager;
+            sends   = 1'b1;
+            state_d = Offset;
           end
-          head_o = is_message ? message_header : transfer_header;
+          head_o = transfer_header;
         end
         Offset: begin
           sends   = 1'b1;
