@@ -123,27 +123,26 @@ pub struct Atomic {
 }
 
 impl Atomic {
-    fn new<T: AtomicWord>(
+    fn new<T: AtomicWord, W: Datatype>(
         operation: Code,
-        window: &Window<T>,
+        window: &Window<W>,
         target: GlobalRank,
-        offset: usize,
+        offset: u32,
         value: T,
-    ) -> Result<Atomic> {
+    ) -> Atomic {
         let wide = if T::BYTES == 8 {
             Opcode::XSwap64
         } else {
             Opcode::XSwap
         };
-        let opcode = Opcode::from_bits(wide as u32 + operation as u32).unwrap_or(wide);
-        Ok(Atomic {
-            opcode,
+        Atomic {
+            opcode: Opcode::from_bits(wide as u32 + operation as u32).unwrap_or(wide),
             target,
             slot: window.slot(),
-            offset: byte_offset::<T>(offset)?,
+            offset,
             value: value.to_bits(),
             compare: 0,
-        })
+        }
     }
 
     pub(crate) fn fetch_op<T: AtomicWord>(
@@ -153,7 +152,8 @@ impl Atomic {
         operation: AtomicOperation,
         value: T,
     ) -> Result<Atomic> {
-        Atomic::new(operation.code::<T>(), window, target, offset, value)
+        let (offset, code) = (byte_offset::<T>(offset)?, operation.code::<T>());
+        Ok(Atomic::new(code, window, target, offset, value))
     }
 
     pub(crate) fn compare_swap<T: AtomicWord>(
@@ -163,9 +163,11 @@ impl Atomic {
         expected: T,
         new: T,
     ) -> Result<Atomic> {
-        let compare = expected.to_bits();
-        let swap = Atomic::new(Code::CompareSwap, window, target, offset, new)?;
-        Ok(Atomic { compare, ..swap })
+        let offset = byte_offset::<T>(offset)?;
+        Ok(Atomic {
+            compare: expected.to_bits(),
+            ..Atomic::new(Code::CompareSwap, window, target, offset, new)
+        })
     }
 
     /// Bytes of the word.
@@ -405,6 +407,71 @@ impl Rank {
         new: T,
     ) -> Result<T> {
         let fetch = self.icompare_swap(window, target, offset, expected, new)?;
+        self.wait_fetch(fetch)
+    }
+
+    /// [`Rank::fetch_op`] with a byte offset, in a window of any type.
+    ///
+    /// # Errors
+    /// As [`Rank::fetch_add`]. The hardware refuses an offset that is not a multiple of the word's
+    /// size.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{AtomicOperation, Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let bytes = rank.alloc_from(&[0xFFu8; 16])?;
+    /// let window = rank.register(&bytes, Rights::ALL)?;
+    /// let me = rank.pid();
+    /// assert_eq!(rank.fetch_op_bytes(&window, me, 12, AtomicOperation::Add, 2i32)?, -1);
+    /// assert_eq!(rank.read_vec(&bytes)?[11..14], [0xFF, 1, 0]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fetch_op_bytes<T: AtomicWord, W: Datatype>(
+        &mut self,
+        window: &Window<W>,
+        target: GlobalRank,
+        byte_offset: u64,
+        operation: AtomicOperation,
+        value: T,
+    ) -> Result<T> {
+        let offset = fits("byte offset", byte_offset, u32::MAX)?;
+        let code = operation.code::<T>();
+        let fetch = self.start_fetch(Atomic::new(code, window, target, offset, value))?;
+        self.wait_fetch(fetch)
+    }
+
+    /// [`Rank::compare_swap`] with a byte offset, in a window of any type.
+    ///
+    /// # Errors
+    /// As [`Rank::fetch_op_bytes`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let bytes = rank.alloc_from(&[0u8; 16])?;
+    /// let window = rank.register(&bytes, Rights::ALL)?;
+    /// let me = rank.pid();
+    /// assert_eq!(rank.compare_swap_bytes(&window, me, 8, 0u64, 1 << 56)?, 0);
+    /// assert_eq!(rank.read_vec(&bytes)?[15], 1);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compare_swap_bytes<T: AtomicWord, W: Datatype>(
+        &mut self,
+        window: &Window<W>,
+        target: GlobalRank,
+        byte_offset: u64,
+        expected: T,
+        new: T,
+    ) -> Result<T> {
+        let offset = fits("byte offset", byte_offset, u32::MAX)?;
+        let fetch = self.start_fetch(Atomic {
+            compare: expected.to_bits(),
+            ..Atomic::new(Code::CompareSwap, window, target, offset, new)
+        })?;
         self.wait_fetch(fetch)
     }
 

@@ -1,6 +1,6 @@
 //! Types and constants that C sees.
 
-use alcor::{Operation, Rights};
+use alcor::{AtomicOperation, Operation, Rights};
 
 use crate::attached::NO_MESSAGE;
 use crate::failure::{Failure, Result};
@@ -266,6 +266,28 @@ pub enum alcor_op {
     ALCOR_BXOR = 7,
 }
 
+/// The operation of alcor_fetch_op: one of alcor_atomic.
+pub type alcor_atomic_t = i32;
+
+/// Values of alcor_atomic_t.
+#[repr(i32)]
+pub enum alcor_atomic {
+    /// The word becomes the value.
+    ALCOR_ATOMIC_SWAP = 1,
+    /// The value is added; the sum wraps.
+    ALCOR_ATOMIC_ADD = 2,
+    /// Bitwise and.
+    ALCOR_ATOMIC_AND = 3,
+    /// Bitwise or.
+    ALCOR_ATOMIC_OR = 4,
+    /// Bitwise exclusive or.
+    ALCOR_ATOMIC_XOR = 5,
+    /// Minimum.
+    ALCOR_ATOMIC_MIN = 6,
+    /// Maximum.
+    ALCOR_ATOMIC_MAX = 7,
+}
+
 /// The source of a receive or probe that takes messages of any rank.
 pub const ALCOR_ANY_SOURCE: u32 = 0xFFFF_FFFF;
 /// The tag of a receive or probe that takes messages of any tag.
@@ -325,6 +347,21 @@ pub fn rights(flags: u32) -> Result<Rights> {
         remote_read: flags & alcor_rights::ALCOR_REMOTE_READ as u32 != 0,
         remote_write: flags & alcor_rights::ALCOR_REMOTE_WRITE as u32 != 0,
     })
+}
+
+/// The atomic operation that a number means.
+pub fn atomic(operation: alcor_atomic_t) -> Result<AtomicOperation> {
+    let place = usize::try_from(operation)
+        .ok()
+        .and_then(|it| it.checked_sub(1));
+    // The numbers follow the order of `AtomicOperation::ALL`.
+    place
+        .and_then(|place| AtomicOperation::ALL.get(place).copied())
+        .ok_or(Failure::Argument {
+            what: "operation",
+            value: u64::from(operation as u32),
+            rule: "it is one of alcor_atomic",
+        })
 }
 
 /// The operation that a number means.

@@ -2,7 +2,7 @@
 
 /// One rank of a board: its coprocessor, its node memory, and with ALPU_CELLS the matching unit in its page.
 module rank_tile #(
-    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 128, 256 or 512.
+    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,

@@ -78,7 +78,8 @@ impl Packet {
                     | x_atomic::WIDE.put(u32::from(*is_wide))
                     | x_atomic::SRC.put(u32::from(*from))
                     | x_atomic::SLOT.put(u32::from(*slot));
-                let operation = x_operation::ID.put(u32::from(*id)) | x_operation::OPERATION.put(*code);
+                let operation =
+                    x_operation::ID.put(u32::from(*id)) | x_operation::OPERATION.put(*code);
                 let mut words = vec![head, *offset, operation];
                 words.extend(halves(*value, *is_wide));
                 if compares {
@@ -98,12 +99,16 @@ impl Packet {
                     | x_header::LAST.put(1)
                     | x_header::SRC.put(u32::from(*from))
                     | x_header::SLOT.put(u32::from(*slot));
-                let length = x_length::ID.put(u32::from(*id)) | x_length::LENGTH.put(data.len() as u32);
+                let length =
+                    x_length::ID.put(u32::from(*id)) | x_length::LENGTH.put(data.len() as u32);
                 let mut bytes = vec![0; (offset % 4) as usize];
                 bytes.extend(data);
                 bytes.resize(bytes.len().next_multiple_of(4), 0);
                 let payload = bytes.as_chunks::<4>().0;
-                let payload = payload.iter().map(|word| u32::from_le_bytes(*word)).collect();
+                let payload = payload
+                    .iter()
+                    .map(|word| u32::from_le_bytes(*word))
+                    .collect();
                 (vec![head, *offset, length], payload)
             }
         }
@@ -115,7 +120,11 @@ fn combined(code: u32, is_wide: bool, old: u64, value: u64, compare: u64) -> u64
     let Some(operation) = AtomicOperation::from_bits(code) else {
         return old;
     };
-    let mask = if is_wide { u64::MAX } else { u64::from(u32::MAX) };
+    let mask = if is_wide {
+        u64::MAX
+    } else {
+        u64::from(u32::MAX)
+    };
     let (value, compare) = (value & mask, compare & mask);
     let signed = |bits: u64| match is_wide {
         true => bits as i64,
@@ -243,7 +252,9 @@ impl Bench {
         };
         self.packets += 1;
         match packet {
-            Packet::Atomic { cut: Some(words), .. } => {
+            Packet::Atomic {
+                cut: Some(words), ..
+            } => {
                 heads.truncate(*words);
                 self.malformed += 1;
             }
@@ -323,7 +334,7 @@ impl Bench {
     fn random(&mut self) -> Packet {
         let slot = self.rng.random_range(0..13);
         let size = self.window(slot).map_or(40, |window| window.size);
-        let (from, id) = (self.rng.random(), self.rng.random());
+        let (from, id): (u8, u16) = self.rng.random();
         if self.rng.random_bool(0.3) {
             let length = self.rng.random_range(1..=50);
             return Packet::Put {
@@ -353,14 +364,18 @@ impl Bench {
             0 => near,
             1 => near ^ 1 << self.rng.random_range(0..64),
             2 => !near,
-            3 => near.wrapping_add(self.rng.random_range(0..3)).wrapping_sub(1),
+            3 => near
+                .wrapping_add(self.rng.random_range(0..3))
+                .wrapping_sub(1),
             _ => self.rng.random(),
         };
         let (value, compare) = (value(), value());
         let code = match self.rng.random_range(0..40) {
             0 => self.rng.random_range(10..16),
             1..13 => AtomicOperation::CompareSwap as u32,
-            _ => *AtomicOperation::ALL.choose(&mut *self.rng).expect("operations") as u32,
+            _ => *AtomicOperation::ALL
+                .choose(&mut *self.rng)
+                .expect("operations") as u32,
         };
         let mut packet = Packet::Atomic {
             slot,
@@ -375,7 +390,8 @@ impl Bench {
         };
         let words = packet.words().0.len();
         // A beat of several words holds the whole header.
-        if BEATS[self.lane] == 1 && self.rng.random_bool(0.08)
+        if BEATS[self.lane] == 1
+            && self.rng.random_bool(0.08)
             && let Packet::Atomic { cut, .. } = &mut packet
         {
             *cut = Some(self.rng.random_range(1..words));
@@ -388,15 +404,20 @@ impl Bench {
         let noise: u64 = self.rng.random();
         let offer = self.beats.offer(&mut *self.rng).copied();
         self.block.set("in_valid_i", offer.is_some());
-        self.block.set("in_last_i", offer.map_or(noise & 1, |(_, last)| last.into()));
+        self.block.set(
+            "in_last_i",
+            offer.map_or(noise & 1, |(_, last)| last.into()),
+        );
         let landing = self.flight.due();
         self.block.set("read_rvalid_i", landing.is_some());
         for part in 0..8 {
             let data = offer.map_or(noise as u32, |(beat, _)| beat[part]);
             self.block.set_part("in_data_i", part, 8, data);
-            let data = landing.filter(|_| part < width).map_or(noise as u32, |address| {
-                self.word(address.wrapping_add(part as u32))
-            });
+            let data = landing
+                .filter(|_| part < width)
+                .map_or(noise as u32, |address| {
+                    self.word(address.wrapping_add(part as u32))
+                });
             self.block.set_part("read_data_i", part, 8, data);
         }
         let window = self.shown;
@@ -408,12 +429,20 @@ impl Bench {
         };
         let shown = window.unwrap_or(hidden);
         self.block.set("registered_i", window.is_some());
-        self.block.set("base_i", if window.is_some() { shown.base } else { 64 });
-        self.block.set("size_i", if window.is_some() { shown.size } else { 64 });
+        self.block
+            .set("base_i", if window.is_some() { shown.base } else { 64 });
+        self.block
+            .set("size_i", if window.is_some() { shown.size } else { 64 });
         let deny = u64::from(shown.deny_write) << 1 | u64::from(shown.deny_read);
         self.block.set("deny_i", deny);
-        let (reads, writes) = (self.reads.ready(&mut *self.rng), self.writes.ready(&mut *self.rng));
-        let (heads, tasks) = (self.heads.ready(&mut *self.rng), self.tasks.ready(&mut *self.rng));
+        let (reads, writes) = (
+            self.reads.ready(&mut *self.rng),
+            self.writes.ready(&mut *self.rng),
+        );
+        let (heads, tasks) = (
+            self.heads.ready(&mut *self.rng),
+            self.tasks.ready(&mut *self.rng),
+        );
         self.block.set("read_gnt_i", reads);
         self.block.set("write_gnt_i", writes);
         self.block.set("head_ready_i", heads);
@@ -444,7 +473,8 @@ impl Bench {
         }
         if self.block.is("task_valid_o") && tasks {
             assert_eq!(self.block.word("task_words_o"), 0, "{place}");
-            self.told.push_back(self.block.word("task_heads_o") as usize);
+            self.told
+                .push_back(self.block.word("task_heads_o") as usize);
         }
         if self.block.is("head_valid_o") && heads {
             self.times.push(self.block.cycle());
@@ -476,12 +506,18 @@ impl Bench {
             return;
         }
         let (expected, memory) = self.answers.pop_front().expect("an answer is due");
-        assert_eq!(sent, expected, "{place}: answer, {sent:x?}, not {expected:x?}");
+        assert_eq!(
+            sent, expected,
+            "{place}: answer, {sent:x?}, not {expected:x?}"
+        );
         // All that came before is in memory, and nothing that comes behind.
         let is_refusal = sent.len() == 1;
         if let Some(memory) = memory.filter(|_| !is_refusal) {
             let differs = memory.iter().zip(&self.memory).position(|(a, b)| a != b);
-            assert_eq!(differs, None, "{place}: memory with the answer of an operation");
+            assert_eq!(
+                differs, None,
+                "{place}: memory with the answer of an operation"
+            );
         }
     }
 
@@ -492,7 +528,10 @@ impl Bench {
     }
 
     fn is_done(&mut self) -> bool {
-        self.beats.is_empty() && self.answers.is_empty() && self.acks.is_empty() && self.block.is("idle_o")
+        self.beats.is_empty()
+            && self.answers.is_empty()
+            && self.acks.is_empty()
+            && self.block.is("idle_o")
     }
 
     fn drain(&mut self) {
@@ -500,14 +539,23 @@ impl Bench {
         while !self.is_done() {
             self.cycle();
             patience -= 1;
-            assert!(patience > 0, "packets remain: {} answers, {} acknowledgements", self.answers.len(), self.acks.len());
+            assert!(
+                patience > 0,
+                "packets remain: {} answers, {} acknowledgements",
+                self.answers.len(),
+                self.acks.len()
+            );
         }
         // Pulses of the last packet.
         for _ in 0..4 {
             self.cycle();
         }
         assert_eq!(self.memory, self.model, "memory after all packets");
-        assert_eq!((self.refusals, self.malformed), (0, 0), "refusals and malformed packets not reported");
+        assert_eq!(
+            (self.refusals, self.malformed),
+            (0, 0),
+            "refusals and malformed packets not reported"
+        );
     }
 }
 
@@ -517,9 +565,9 @@ fn rma_atomic_random() {
         let mut bench = Bench::new(lane, "rma_atomic_random");
         let paces = [
             Pace::Always,
-            Pace::Random(0.5),
-            Pace::Random(0.15),
-            Pace::Bursts { active: 6, idle: 12 },
+            Pace::Chance(0.5),
+            Pace::Chance(0.15),
+            Pace::Bursts { on: 6, off: 12 },
         ];
         for round in 0..soak(30) {
             let mut pace = || *paces.choose(&mut *bench.rng).expect("paces");
@@ -547,9 +595,14 @@ fn rma_atomic_random() {
 /// A packet of an operation at each time: cycles from its first beat to its answer's words.
 #[test]
 fn rma_atomic_latency() {
-    for (lane, is_wide, expected) in [(0, false, 5), (0, true, 7), (1, false, 5), (1, true, 6)] {
+    for (lane, is_wide, expected) in [(0, false, 5), (0, true, 8), (1, false, 5), (1, true, 7)] {
         let mut bench = Bench::new(lane, "rma_atomic_latency");
-        bench.windows[1] = Some(Window { base: 64, size: 64, deny_read: false, deny_write: false });
+        bench.windows[1] = Some(Window {
+            base: 64,
+            size: 64,
+            deny_read: false,
+            deny_write: false,
+        });
         bench.send(&Packet::Atomic {
             slot: 1,
             offset: 8,

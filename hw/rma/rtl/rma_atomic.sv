@@ -241,7 +241,6 @@ module rma_atomic #(
 
   `ALCOR_STABLE(a_read_stable, read_o.req, read_i.gnt, read_o.address)
   `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i, {write_address_o, write_data_o, write_strobe_o})
-  `ALCOR_STABLE(a_reply_stable, reply_head_valid_o, reply_head_ready_i, reply_head_o)
   `ALCOR_IMPLIES(a_answer_of_a_read, read_i.rvalid, came_q != asked_q)
   `ALCOR_IMPLIES(a_alone, write_valid_o, settled_i)
   `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W >= 256, "rma_atomic: DATA_W must be 32, 256 or 512")

@@ -9,7 +9,7 @@ import alcor_abi_pkg::*;
 /// requests and replies, which share nothing but the ports of node memory. The doc beside this file
 /// has the picture and the latency of each stage.
 module rma_coprocessor #(
-    /// Bits of a beat, to and from the router and node memory: 32, 128, 256 or 512.
+    /// Bits of a beat, to and from the router and node memory: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Slots of the registration table, 2 to 256.
     parameter int unsigned SLOTS = 32,

@@ -26,7 +26,7 @@
 /// offered, while no read is under way. The first beat of payload is at the output two cycles after its data came from
 /// the memory, in the next cycle after the header's last at the earliest.
 module rma_mm_read #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter  int unsigned DATA_W      = 32,
     /// Header words that a beat of several words has at most: 4 or 8.
     parameter  int unsigned HEADS       = 4,
@@ -273,8 +273,8 @@ module rma_mm_read #(
   assign out_taken = out_valid_o && out_ready_i;
   assign idle_o    = queues_empty && out_empty && !way_valid;
 
-  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
-                     "rma_mm_read: DATA_W must be 32, 128, 256 or 512")
+  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 256 || DATA_W == 512,
+                     "rma_mm_read: DATA_W must be 32, 256 or 512")
   `ALCOR_CHECK_PARAM(g_check_latency, MEM_LATENCY >= 1, "rma_mm_read: MEM_LATENCY must be 1 or more")
   `ALCOR_IMPLIES(a_out_room, land_valid && !land_prime, out_room)
   `ALCOR_IMPLIES(a_answer_of_a_read, read_i.rvalid, way_valid)

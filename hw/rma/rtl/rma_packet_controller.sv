@@ -205,7 +205,10 @@ module rma_packet_controller #(
   logic is_fetch, is_moved;
   // An atomic operation, and the answer to one.
   logic is_atomic, is_old;
+  // The atomic unit has the packet.
+  logic atomic_active;
 
+  assign atomic_active = is_atomic && (state_q == XLength || state_q == Atomic);
   assign is_atomic     = REQUESTS && ptype == PT_XGET && header_atomic.atomic && !header_atomic.message;
   assign is_old        = !REQUESTS && ptype == PT_XDATA && header_old.atomic;
   assign is_fetch      = REQUESTS && ptype == PT_XGET && header.message;
@@ -329,14 +332,14 @@ module rma_packet_controller #(
     ) u_atomic (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),
-        .active_i          (is_atomic && (state_q == XLength || state_q == Atomic)),
+        .active_i          (atomic_active),
         .named_i           (state_q == Atomic),
         .header_i          (header_atomic),
         .operation_i       (operation),
         .address_i         (address_q),
         .refused_i         (access_refused),
         .settled_i         (settled_i),
-        .cut_i             (is_atomic && (state_q == XLength || state_q == Atomic) && head_taken && head_cut_i),
+        .cut_i             (atomic_active && head_taken && head_cut_i),
         .done_o            (atomic_done),
         .dropped_o         (atomic_dropped),
         .head_valid_i      (head_valid_i),
@@ -543,7 +546,8 @@ module rma_packet_controller #(
       XLength: begin
         take = 1'b1;
         if (!is_atomic) end_d = 34'(offset_q) + (header.last ? 34'(incoming_length.length) : 34'(head_i));
-        if (head_valid_i) state_d = is_atomic ? Atomic : (ptype == PT_XGET) ? XLaddr : XCheck;
+        if (head_valid_i && is_atomic) state_d = Atomic;
+        else if (head_valid_i) state_d = (ptype == PT_XGET) ? XLaddr : XCheck;
       end
 
       XLaddr: begin
@@ -636,7 +640,7 @@ module rma_packet_controller #(
     endcase
 
     // A read of an atomic operation may be under way.
-    if (head_taken && head_cut_i) state_d = (is_atomic && state_q == XLength) || state_q == Atomic ? Atomic : Idle;
+    if (head_taken && head_cut_i) state_d = atomic_active ? Atomic : Idle;
   end
 
   assign head_ready_o = take || take_header;

@@ -8,7 +8,7 @@ import alcor_abi_pkg::*;
 /// beat is its header, whose words leave one by one; a PUT-1 of one beat has its payload behind its header word.
 /// Beats behind the header of a packet whose type has no payload are dropped, and the packet is malformed.
 module rma_parser #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Header words that a beat of several words has at most: 4 or 8.
     parameter int unsigned HEADS = 4,
@@ -166,8 +166,8 @@ module rma_parser #(
 
   assign idle_o = !in_packet_q && heads_empty && payload_empty;
 
-  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
-                     "rma_parser: DATA_W must be 32, 128, 256 or 512")
+  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 256 || DATA_W == 512,
+                     "rma_parser: DATA_W must be 32, 256 or 512")
   `ALCOR_COVER(c_full_in, !payload_room)
 
 endmodule

@@ -9,7 +9,7 @@ import alcor_abi_pkg::*;
 /// leaves when its write is done: on the request plane it becomes an acknowledgement, on the reply plane a
 /// completion, or it goes to the message engine.
 module rma_receive #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,

@@ -3,7 +3,7 @@
 /// Requests come from the pipeline, the message engine and recalls, which take turns; replies come from the request
 /// plane's receive side. The two planes share nothing: each reads node memory by itself.
 module rma_send #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Payload words of an extended packet, a power of two.
     parameter int unsigned PAYLOAD_WORDS = 128,

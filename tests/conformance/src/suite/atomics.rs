@@ -462,6 +462,7 @@ fn program<T: Word>(context: &Context) -> Result {
                         None => old.after(operation, value),
                     };
                     model[target][word] = new;
+                    let waits = rng.random_bool(0.3);
                     if author != me {
                         continue;
                     }
@@ -471,7 +472,7 @@ fn program<T: Word>(context: &Context) -> Result {
                         None => rank.ifetch_op(&window, target, word, operation, value)?,
                     };
                     under_way.push_back((old, fetch));
-                    if rng.random_bool(0.3) || under_way.len() > 5 {
+                    if waits || under_way.len() > 5 {
                         for (old, fetch) in under_way.drain(..) {
                             same("an old value", old, rank.wait_fetch(fetch)?)?;
                         }
