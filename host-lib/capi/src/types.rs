@@ -271,6 +271,7 @@ pub type alcor_atomic_t = i32;
 
 /// Values of alcor_atomic_t.
 #[repr(i32)]
+#[derive(Clone, Copy)]
 pub enum alcor_atomic {
     /// The word becomes the value.
     ALCOR_ATOMIC_SWAP = 1,
@@ -351,17 +352,24 @@ pub fn rights(flags: u32) -> Result<Rights> {
 
 /// The atomic operation that a number means.
 pub fn atomic(operation: alcor_atomic_t) -> Result<AtomicOperation> {
-    let place = usize::try_from(operation)
-        .ok()
-        .and_then(|it| it.checked_sub(1));
-    // The numbers follow the order of `AtomicOperation::ALL`.
-    place
-        .and_then(|place| AtomicOperation::ALL.get(place).copied())
-        .ok_or(Failure::Argument {
-            what: "operation",
-            value: u64::from(operation as u32),
-            rule: "it is one of alcor_atomic",
-        })
+    use alcor_atomic::*;
+    let known = [
+        (ALCOR_ATOMIC_SWAP, AtomicOperation::Swap),
+        (ALCOR_ATOMIC_ADD, AtomicOperation::Add),
+        (ALCOR_ATOMIC_AND, AtomicOperation::And),
+        (ALCOR_ATOMIC_OR, AtomicOperation::Or),
+        (ALCOR_ATOMIC_XOR, AtomicOperation::Xor),
+        (ALCOR_ATOMIC_MIN, AtomicOperation::Min),
+        (ALCOR_ATOMIC_MAX, AtomicOperation::Max),
+    ];
+    let found = known
+        .into_iter()
+        .find(|(number, _)| *number as alcor_atomic_t == operation);
+    found.map(|(_, it)| it).ok_or(Failure::Argument {
+        what: "operation",
+        value: u64::from(operation as u32),
+        rule: "it is one of alcor_atomic",
+    })
 }
 
 /// The operation that a number means.

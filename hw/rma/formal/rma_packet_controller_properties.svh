@@ -53,7 +53,7 @@
   `ALCOR_IMPLIES(p_atomic_window, REQUESTS && atomic_write_o, window_i.registered && !window_i.deny_read && !window_i.deny_write)
   `ALCOR_IMPLIES(p_atomic_written, REQUESTS, \g_atomic.u_atomic.written_q <= halves || !atomic_active)
   `ALCOR_IMPLIES(p_atomic_idle, REQUESTS && !atomic_active, \g_atomic.u_atomic.written_q == 2'd0)
-  `ALCOR_IMPLIES(p_atomic_taken, REQUESTS && state_q != Atomic, !\g_atomic.u_atomic.taken_q )
+  `ALCOR_IMPLIES(p_atomic_taken, REQUESTS && state_q != Atomic, \g_atomic.u_atomic.taken_q == 1'b0)
   `ALCOR_IMPLIES(p_atomic_end, atomic_active, end_q == 34'(offset_q) + (header_atomic.wide ? 34'd8 : 34'd4))
   `ALCOR_IMPLIES(p_atomic_address, atomic_active, address_q == window_i.base + offset_q)
   // The window of an operation that was refused stays, so no data is sent in its place.
