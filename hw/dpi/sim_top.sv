@@ -6,7 +6,7 @@ import alcor_abi_pkg::*;
 
 /// A board in simulation: `core` with the bus functional model of XDMA at its host port.
 module sim_top #(
-    /// Bits of a beat of the coprocessors and the crossbar: 32, 128, 256 or 512, with links PHIT_W at most.
+    /// Bits of a beat of the coprocessors and the crossbar: 32, 256 or 512, with links PHIT_W at most.
     parameter int unsigned DATA_W = 32,
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,

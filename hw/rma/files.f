@@ -11,6 +11,8 @@ rma/rtl/rma_mm_write.sv
 rma/rtl/rma_header_length.sv
 rma/rtl/rma_parser.sv
 rma/rtl/rma_access_check.sv
+rma/rtl/rma_atomic_operation.sv
+rma/rtl/rma_atomic.sv
 rma/rtl/rma_message_port.sv
 rma/rtl/rma_reply_sender.sv
 rma/rtl/rma_packet_controller.sv

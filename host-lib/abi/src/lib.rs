@@ -33,6 +33,28 @@ pub const LINKS_PAGE: u32 = 32 * PAGE_BYTES;
 pub const fn command(opcode: Opcode) -> u32 {
     4 * opcode as u32
 }
+
+impl Opcode {
+    /// Returns the operation of an atomic command, and whether its word has 64 bits.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor_abi::{AtomicOperation, Opcode};
+    /// assert_eq!(Opcode::XAdd64.atomic(), Some((AtomicOperation::Add, true)));
+    /// assert_eq!(Opcode::XPut.atomic(), None);
+    /// ```
+    #[must_use]
+    pub const fn atomic(self) -> Option<(AtomicOperation, bool)> {
+        const WIDE: u32 = Opcode::XSwap64 as u32 - Opcode::XSwap as u32;
+        let Some(code) = (self as u32).checked_sub(Opcode::XSwap as u32) else {
+            return None;
+        };
+        match AtomicOperation::from_bits(code & !WIDE) {
+            Some(operation) => Some((operation, code & WIDE != 0)),
+            None => None,
+        }
+    }
+}
 /// Bytes of a completion ring entry.
 pub const CQ_ENTRY_BYTES: u32 = 16;
 /// Payload words that one of the paper's packets can carry.

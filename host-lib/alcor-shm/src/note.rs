@@ -12,7 +12,7 @@ const ENDED: u32 = NOTE | 2;
 pub(crate) const POSTS: usize = 3;
 
 /// The activities by their code.
-const ACTIVITIES: [Activity; 21] = [
+const ACTIVITIES: [Activity; 22] = [
     Activity::Put,
     Activity::Get,
     Activity::Send,
@@ -34,6 +34,7 @@ const ACTIVITIES: [Activity; 21] = [
     Activity::Collective(Collective::Dup),
     Activity::Collective(Collective::Create),
     Activity::Collective(Collective::Free),
+    Activity::Atomic,
 ];
 
 /// Returns whether a post is the first one of a note.

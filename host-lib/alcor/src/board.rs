@@ -197,6 +197,8 @@ pub enum Activity {
     Put,
     /// A get.
     Get,
+    /// An atomic operation.
+    Atomic,
     /// A send.
     Send,
     /// A receive.
@@ -220,6 +222,7 @@ impl fmt::Display for Activity {
         f.write_str(match self {
             Activity::Put => "put",
             Activity::Get => "get",
+            Activity::Atomic => "atomic operation",
             Activity::Send => "send",
             Activity::Receive => "receive",
             Activity::Probe => "probe",

@@ -9,7 +9,7 @@ use crate::takeover::what_is_missing;
 use crate::transfer::Transfer;
 use crate::watchdog::{Awaited, RankState, RankWait, describe_deadlock, describe_watchdog};
 use crate::{
-    Cycle, ElementType, GlobalRank, LocalRank, Message, MessageStatus, NodeAddr, Operation,
+    Atomic, Cycle, ElementType, GlobalRank, LocalRank, Message, MessageStatus, NodeAddr, Operation,
 };
 
 /// A result whose error is [`Error`].
@@ -367,6 +367,16 @@ pub enum Error {
         origin: GlobalRank,
         /// The transfer.
         transfer: Transfer,
+        /// The reason.
+        status: Status,
+    },
+    /// The hardware refused an atomic operation. The operation has changed no memory.
+    #[error("{origin}: {atomic} was refused: {} {}", status.describe(), advice(*status))]
+    AtomicRefused {
+        /// The rank that started the operation.
+        origin: GlobalRank,
+        /// The operation.
+        atomic: Atomic,
         /// The reason.
         status: Status,
     },
@@ -786,6 +796,7 @@ impl Error {
     pub fn status(&self) -> Option<Status> {
         match self {
             Error::Refused { status, .. } => Some(*status),
+            Error::AtomicRefused { status, .. } => Some(*status),
             Error::MessageRefused { status, .. } => Some(*status),
             Error::Truncated { .. } => Some(Status::Truncated),
             Error::Unclaimed { first, .. } => first.status(),
@@ -918,6 +929,7 @@ fn advice(status: Status) -> &'static str {
         Status::Denied => "Register the window with rights that permit the access.",
         Status::BadRank => "Check the rank against `nprocs()`.",
         Status::BadLocal => "Check the local address and length against node memory.",
+        Status::BadAlignment => "Place the word at a multiple of its size in the window.",
         Status::NotBegun => "Begin the run first.",
         Status::RankReset => {
             "The process of that rank has ended; repeat the message for the next holder of the rank."

@@ -6,6 +6,7 @@ use alcor_abi::packets::{kernel_head, x_tag};
 use alcor_abi::rank::{self, kernel_control, kernel_status};
 use alcor_abi::{KernelOpcode, Status};
 
+use crate::atomic::{Atomic, AtomicOperation, AtomicWord};
 use crate::collectives::Plan;
 use crate::messages::Message;
 use crate::progress::{Progress, Wanted};
@@ -61,6 +62,7 @@ impl fmt::Display for KernelState {
             KernelOpcode::Receive => write!(f, "; the last command: a receive from {rank}"),
             KernelOpcode::Probe => write!(f, "; the last command: a probe for {rank}"),
             KernelOpcode::Barrier => f.write_str("; the last command: a barrier"),
+            KernelOpcode::Atomic => write!(f, "; the last command: an atomic operation at {rank}"),
             KernelOpcode::Collective => f.write_str("; the last command: a collective"),
         }
     }
@@ -334,6 +336,49 @@ impl KernelCommand {
         };
         let operands = [local.addr().0, local.byte_len(), byte_offset];
         KernelCommand::new(opcode, target.0, u32::from(window.slot()), operands)
+    }
+
+    /// Makes a fetch-and-op on the word of `target`'s window at `offset`, counted in words. The
+    /// completion has the old value behind its first word.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the offset fits no register.
+    pub fn fetch_op<T: AtomicWord>(
+        window: &Window<T>,
+        target: GlobalRank,
+        offset: usize,
+        operation: AtomicOperation,
+        value: T,
+    ) -> Result<KernelCommand> {
+        let atomic = Atomic::fetch_op(window, target, offset, operation, value)?;
+        Ok(KernelCommand::atomic(&atomic))
+    }
+
+    /// Makes a compare-and-swap on the word of `target`'s window at `offset`, counted in words. The
+    /// completion has the old value behind its first word.
+    ///
+    /// # Errors
+    /// As [`KernelCommand::fetch_op`].
+    pub fn compare_swap<T: AtomicWord>(
+        window: &Window<T>,
+        target: GlobalRank,
+        offset: usize,
+        expected: T,
+        new: T,
+    ) -> Result<KernelCommand> {
+        let atomic = Atomic::compare_swap(window, target, offset, expected, new)?;
+        Ok(KernelCommand::atomic(&atomic))
+    }
+
+    fn atomic(atomic: &Atomic) -> KernelCommand {
+        let halves = |value: u64| [value as u32, (value >> 32) as u32];
+        let [low, high] = halves(atomic.value);
+        let operands = [low, high, atomic.offset];
+        let slot = u32::from(atomic.slot);
+        let mut command = KernelCommand::new(KernelOpcode::Atomic, atomic.target.0, slot, operands);
+        command.words[4..6].copy_from_slice(&halves(atomic.compare));
+        command.words[8] = atomic.opcode as u32 & 0x1F;
+        command
     }
 
     /// Makes a barrier of all ranks of the run. Hosts and kernels may take part.

@@ -5,7 +5,8 @@ use alcor_abi::{Opcode, rank};
 use crate::request::Request;
 use crate::watchdog::RankState;
 use crate::{
-    Counters, Error, Events, NodeAddr, Paper, Port, Rank, RegisteredRange, Result, Rights, Transfer,
+    Atomic, Counters, Error, Events, NodeAddr, Paper, Port, Rank, RegisteredRange, Result, Rights,
+    Transfer,
 };
 
 /// Direct access to a rank's hardware, for studies, tests and tools: [`Rank::lab`].
@@ -134,6 +135,35 @@ impl<'a> Lab<'a> {
     /// ```
     pub fn transfer(&mut self, transfer: Transfer) -> Result<Request<'static>> {
         self.rank.start_transfer(&transfer)
+    }
+
+    /// Starts an atomic operation without checks, except that the target must fit the hardware's
+    /// field.
+    ///
+    /// # Errors
+    /// As [`Rank::ifetch_op`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Atomic, GlobalRank, Job, Opcode, Rights, Status, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[0u32; 4])?;
+    /// let window = rank.register(&region, Rights::ALL)?;
+    /// let request = rank.lab().atomic(Atomic {
+    ///     opcode: Opcode::XAdd,
+    ///     target: GlobalRank(0),
+    ///     slot: window.slot(),
+    ///     offset: 2,
+    ///     value: 1,
+    ///     compare: 0,
+    /// })?;
+    /// let error = rank.wait(request).unwrap_err();
+    /// assert_eq!(error.status(), Some(Status::BadAlignment));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn atomic(&mut self, atomic: Atomic) -> Result<Request<'static>> {
+        self.rank.start_atomic(atomic)
     }
 
     /// Registers any range of node memory. The hardware alone checks the range, and the memory is

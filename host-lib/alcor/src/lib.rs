@@ -32,11 +32,11 @@
 //! | [`Job`] | a run whose ranks are threads of this process; also attaches one rank of a run of processes |
 //! | [`Rank`] | one rank of a run, with all operations |
 //! | [`Region`] | a piece of a rank's node memory; dropping its last handle frees it |
-//! | [`Window`] | memory that all ranks have registered together; the target of `put` and `get` |
+//! | [`Window`] | memory that all ranks have registered together; the target of `put`, `get` and atomic operations |
 //! | [`Communicator`] | an ordered set of ranks, with its collectives and messages |
 //! | [`Tree`] | the order in which a reduction combines |
 //! | [`Buffer`], [`BufferMut`] | the parameters of all operations: slices or regions |
-//! | [`Request`] | a non-blocking put, get, collective, send or receive under way |
+//! | [`Request`] | a non-blocking put, get, atomic operation, collective, send or receive under way |
 //! | [`Message`] | a send, receive or probe as the hardware takes it |
 //! | [`Kernel`] | the user's module beside the rank's coprocessor, which starts operations itself |
 //! | [`Lab`] | direct access to a rank's hardware, for study: [`Paper`], [`Alpu`], counters, the port |
@@ -58,6 +58,7 @@
 
 mod allocator;
 mod alpu;
+mod atomic;
 mod backend;
 mod board;
 mod buffer;
@@ -102,6 +103,7 @@ mod window;
 pub use alcor_abi::{Opcode, Status, SyncKind};
 
 pub use alpu::{Alpu, AlpuAnswer, AlpuFinding, AlpuKind, AlpuShape, MATCH_BITS, Pattern};
+pub use atomic::{Atomic, AtomicOperation, AtomicWord, Fetch, Signal};
 pub use backend::Backends;
 pub use board::{
     Activity, Backend, Board, BoardInfo, Cycle, GlobalRank, LocalRank, NodeAddr, Note, PageOffset,

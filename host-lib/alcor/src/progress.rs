@@ -76,8 +76,8 @@ pub(crate) struct Progress {
     pub(crate) messages: Messages,
     /// Collectives in software; `None` before the first communicator.
     pub(crate) software: Option<Software>,
-    /// Values of X_OFFSET, X_LADDR, X_LENGTH and X_TAG in the hardware; `None` if unknown.
-    operands: [Option<u32>; 4],
+    /// Values of [`OPERANDS`] in the hardware; `None` if unknown.
+    operands: [Option<u32>; OPERANDS.len()],
     irq_enable: u32,
     cq_wake: u32,
     retired_wake: Option<u32>,
@@ -126,11 +126,15 @@ const LOOK_AT_CLOCK: u32 = 64;
 /// Maximum number of command writes of an extended command: three operands, window, commit.
 pub(crate) const TRANSFER_WRITES: u32 = 5;
 /// The operand registers. Those of a transfer come first.
-const OPERANDS: [Opcode; 4] = [
+const OPERANDS: [Opcode; 8] = [
     Opcode::XOffset,
     Opcode::XLaddr,
     Opcode::XLength,
     Opcode::XTag,
+    Opcode::XOperand,
+    Opcode::XOperandHigh,
+    Opcode::XCompare,
+    Opcode::XCompareHigh,
 ];
 /// Causes that end every wait.
 const ALWAYS: u32 = causes::ABORTED.mask() | causes::EVENT.mask();
@@ -180,7 +184,7 @@ impl Progress {
             unit: CollectiveUnit::default(),
             messages,
             software: None,
-            operands: [None; 4],
+            operands: [None; OPERANDS.len()],
             irq_enable: 0,
             cq_wake: 1,
             retired_wake: None,

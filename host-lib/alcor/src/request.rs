@@ -11,7 +11,7 @@ use crate::call::{Call, Difference, Path, Receipt};
 use crate::ending::{Cell, Completion, Future, Promise, Spare};
 use crate::messages::{Message, MessageKind, MessageStatus};
 use crate::transfer::Transfer;
-use crate::{Activity, Error, GlobalRank, NodeAddr, Rank, Result};
+use crate::{Activity, Atomic, Error, GlobalRank, NodeAddr, Rank, Result};
 
 /// The descriptor of an operation that is no put or get. Transfers are stored in their cell.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) enum Descriptor {
     /// The collective without data that compares the members' calls of a collective in software.
     /// Its communicator has a row.
     Herald { context: u32 },
+    /// An atomic operation.
+    Atomic(Atomic),
     /// A message, receive or probe. `members` are the ranks by which the call counts; `None` if the
     /// call counts the ranks of the run.
     Message {
@@ -52,6 +54,7 @@ impl Descriptor {
                 collective.call.root,
             ),
             Descriptor::Herald { .. } => (Activity::Herald, None),
+            Descriptor::Atomic(atomic) => (Activity::Atomic, Some(atomic.target)),
             Descriptor::Message { message, .. } => {
                 let activity = match message.kind {
                     MessageKind::Send => Activity::Send,
@@ -76,7 +79,7 @@ impl Descriptor {
         match self {
             Descriptor::Collective(collective) => collective.context,
             Descriptor::Herald { context } => Some(*context),
-            Descriptor::Message { .. } => None,
+            Descriptor::Atomic(_) | Descriptor::Message { .. } => None,
         }
     }
 
@@ -84,6 +87,7 @@ impl Descriptor {
         match self {
             Descriptor::Collective(collective) => collective.bytes,
             Descriptor::Herald { .. } => 0,
+            Descriptor::Atomic(atomic) => u64::from(atomic.bytes()),
             Descriptor::Message { message, .. } => u64::from(message.length),
         }
     }
@@ -122,6 +126,11 @@ impl Outcome {
     /// Returns the message, if the operation is a message.
     pub(crate) fn message(&self) -> Option<&Message> {
         self.other.as_ref()?.message()
+    }
+
+    /// Returns the atomic operation, if the operation is one.
+    fn atomic(&self) -> Option<&Atomic> {
+        self.other.as_ref()?.atomic()
     }
 }
 
@@ -162,6 +171,11 @@ fn result_of(origin: GlobalRank, cell: &Cell, other: Option<&Descriptor>) -> Res
     };
     match descriptor {
         Descriptor::Herald { .. } => Ok(()),
+        &Descriptor::Atomic(atomic) => Err(Error::AtomicRefused {
+            origin,
+            atomic,
+            status,
+        }),
         Descriptor::Collective(collective) => Err(ended_badly(origin, collective.call, status)),
         &Descriptor::Message { message, .. } => {
             Err(match (status, message_status(descriptor, ended)) {
@@ -204,7 +218,7 @@ fn difference(status: Status) -> Option<Difference> {
     })
 }
 
-/// A non-blocking put, get, collective, send or receive. The memory of the operation is in use
+/// A non-blocking put, get, atomic operation, collective, send or receive. The memory of the operation is in use
 /// until the request is complete.
 ///
 /// [`crate::Rank::wait`] returns the result. A request that is dropped does not end its operation.
@@ -323,8 +337,21 @@ impl<'a> Request<'a> {
                 call: collective.call,
                 path: collective.path,
             }),
-            Descriptor::Herald { .. } | Descriptor::Message { .. } => None,
+            Descriptor::Herald { .. } | Descriptor::Atomic(_) | Descriptor::Message { .. } => None,
         }
+    }
+
+    /// Returns the bits of the word as it was before an atomic operation that is complete,
+    /// zero-extended; `None` after a refusal. [`Rank::wait_fetch`] returns the number.
+    ///
+    /// # Examples
+    /// [`Fetch::into_request`](crate::Fetch::into_request) has one.
+    #[must_use]
+    pub fn old_value(&self) -> Option<u64> {
+        self.cell().other()?.atomic()?;
+        let ended = self.cell().get()?;
+        let old = u64::from(ended.length) << 32 | u64::from(ended.tag);
+        (ended.status == Status::Ok).then_some(old)
     }
 
     fn cell(&self) -> &Cell {
@@ -513,6 +540,9 @@ impl Outstanding {
             Some(_) => self.free_message_ids.pop()?,
         };
         outcome.promise.set_posted();
+        if let Some(atomic) = outcome.atomic() {
+            self.to_target[atomic.target.0 as usize] += 1;
+        }
         self.bytes += outcome
             .other
             .as_ref()
@@ -552,6 +582,9 @@ impl Outstanding {
             }
             Some(descriptor) => {
                 self.bytes -= descriptor.bytes();
+                if let Some(atomic) = descriptor.atomic() {
+                    self.to_target[atomic.target.0 as usize] -= 1;
+                }
                 completed.context = descriptor.context();
                 completed.message = descriptor.message().copied();
             }
@@ -629,6 +662,7 @@ impl Outstanding {
                 if let Err(error) = result_of(self.origin, cell, other) {
                     let target = match other {
                         None => cell.target_and_length().0,
+                        Some(Descriptor::Atomic(atomic)) => atomic.target,
                         Some(_) => self.origin,
                     };
                     self.unclaimed.entry(target).or_insert((0, error)).0 += 1;

@@ -16,6 +16,7 @@
 //! ```
 
 mod alpu;
+mod atomic;
 mod commands;
 mod messages;
 mod paper;

@@ -90,7 +90,7 @@ impl fmt::Display for Transfer {
 }
 
 /// Converts an element offset into bytes.
-fn byte_offset<T: Datatype>(elements: usize) -> Result<u32> {
+pub(crate) fn byte_offset<T: Datatype>(elements: usize) -> Result<u32> {
     let bytes = (elements as u64).saturating_mul(u64::from(T::BYTES));
     fits("byte offset", bytes, u32::MAX)
 }

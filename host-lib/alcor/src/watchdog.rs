@@ -54,6 +54,11 @@ pub enum Awaited {
     AlpuAnswer,
     /// The kernel is done.
     Kernel(Box<KernelState>),
+    /// A word of the rank's node memory has the value for which [`crate::Rank::wait_until`] waits.
+    Word {
+        /// The address of the word.
+        address: NodeAddr,
+    },
 }
 
 /// A collective for which a rank waits.
@@ -127,6 +132,7 @@ impl fmt::Display for Awaited {
                 write!(f, "{missing} completions of puts and gets")
             }
             Awaited::Barrier => f.write_str("BARRIER"),
+            Awaited::Word { address } => write!(f, "another value of its word at {address}"),
             Awaited::Registration { base } => write!(f, "REGISTER of {base}"),
             Awaited::Deregistration { base } => write!(f, "DEREGISTER of {base}"),
             Awaited::Collectives => f.write_str("its collectives"),

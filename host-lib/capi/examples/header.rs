@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 
 /// Files with what C sees, in the order that the header has it in.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "types",
     "run",
     "memory",
     "windows",
+    "atomics",
     "requests",
     "communicators",
     "messages",

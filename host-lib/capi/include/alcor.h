@@ -385,6 +385,51 @@ typedef int32_t alcor_op;
 #endif // __cplusplus
 
 /**
+ * Values of alcor_atomic_t.
+ */
+enum alcor_atomic
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * The word becomes the value.
+     */
+    ALCOR_ATOMIC_SWAP = 1,
+    /**
+     * The value is added; the sum wraps.
+     */
+    ALCOR_ATOMIC_ADD = 2,
+    /**
+     * Bitwise and.
+     */
+    ALCOR_ATOMIC_AND = 3,
+    /**
+     * Bitwise or.
+     */
+    ALCOR_ATOMIC_OR = 4,
+    /**
+     * Bitwise exclusive or.
+     */
+    ALCOR_ATOMIC_XOR = 5,
+    /**
+     * Minimum.
+     */
+    ALCOR_ATOMIC_MIN = 6,
+    /**
+     * Maximum.
+     */
+    ALCOR_ATOMIC_MAX = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_atomic alcor_atomic;
+#else
+typedef int32_t alcor_atomic;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * The object behind an alcor_comm_t.
  */
 typedef struct alcor_comm alcor_comm;
@@ -469,6 +514,16 @@ typedef struct alcor_window *alcor_window_t;
  * is complete, or by alcor_request_free. NULL is a request with nothing to wait for.
  */
 typedef struct alcor_request *alcor_request_t;
+
+/**
+ * The operation of alcor_fetch_op: one of alcor_atomic.
+ */
+typedef int32_t alcor_atomic_t;
+
+/**
+ * The type of a collective's elements: one of alcor_type.
+ */
+typedef int32_t alcor_type_t;
 
 /**
  * The message of a receive or probe, or the result of a request.
@@ -783,6 +838,44 @@ alcor_result_t alcor_flush(alcor_rank_t rank, uint32_t target);
  * Errors: those of freed requests that failed.
  */
 alcor_result_t alcor_flush_all(alcor_rank_t rank);
+
+/**
+ * Combines a word of rank `target`'s part of a window, at its byte `window_offset`, with *value,
+ * and stores the word as it was before in *old. No other atomic operation to the same rank comes
+ * between read and write. The window needs both rights, and the offset is a multiple of the
+ * word's size.
+ *
+ * operation: one of alcor_atomic. type: the type of the word, *value and *old, an integer of 32 or
+ * 64 bits. *old is unchanged if the call fails.
+ *
+ * Errors: of the target, which changes no memory then: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
+ * ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED, ALCOR_ERR_REFUSED for the offset; else
+ * ALCOR_ERR_ARGUMENT, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_fetch_op(alcor_rank_t rank,
+                              alcor_atomic_t operation,
+                              alcor_type_t type,
+                              const void *value,
+                              void *old,
+                              uint32_t target,
+                              uint64_t window_offset,
+                              alcor_window_t window);
+
+/**
+ * Replaces a word of rank `target`'s part of a window, at its byte `window_offset`, by *value if
+ * the word is *expected, and stores the word as it was before in *old. The word was replaced if
+ * and only if *old is *expected. Else as alcor_fetch_op.
+ *
+ * Errors: as alcor_fetch_op.
+ */
+alcor_result_t alcor_compare_swap(alcor_rank_t rank,
+                                  alcor_type_t type,
+                                  const void *expected,
+                                  const void *value,
+                                  void *old,
+                                  uint32_t target,
+                                  uint64_t window_offset,
+                                  alcor_window_t window);
 
 /**
  * Waits until a request is complete, frees it and sets *request to NULL, even if it failed. A

@@ -29,6 +29,8 @@ mod memory;
 
 mod windows;
 
+mod atomics;
+
 mod requests;
 
 mod communicators;

@@ -1,6 +1,6 @@
 //! Types and constants that C sees.
 
-use alcor::{Operation, Rights};
+use alcor::{AtomicOperation, Operation, Rights};
 
 use crate::attached::NO_MESSAGE;
 use crate::failure::{Failure, Result};
@@ -271,6 +271,29 @@ pub enum alcor_op {
     ALCOR_BXOR = 7,
 }
 
+/// The operation of alcor_fetch_op: one of alcor_atomic.
+pub type alcor_atomic_t = i32;
+
+/// Values of alcor_atomic_t.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum alcor_atomic {
+    /// The word becomes the value.
+    ALCOR_ATOMIC_SWAP = 1,
+    /// The value is added; the sum wraps.
+    ALCOR_ATOMIC_ADD = 2,
+    /// Bitwise and.
+    ALCOR_ATOMIC_AND = 3,
+    /// Bitwise or.
+    ALCOR_ATOMIC_OR = 4,
+    /// Bitwise exclusive or.
+    ALCOR_ATOMIC_XOR = 5,
+    /// Minimum.
+    ALCOR_ATOMIC_MIN = 6,
+    /// Maximum.
+    ALCOR_ATOMIC_MAX = 7,
+}
+
 /// The source of a receive or probe that takes messages of any rank.
 pub const ALCOR_ANY_SOURCE: u32 = 0xFFFF_FFFF;
 /// The tag of a receive or probe that takes messages of any tag.
@@ -329,6 +352,28 @@ pub fn rights(flags: u32) -> Result<Rights> {
     Ok(Rights {
         remote_read: flags & alcor_rights::ALCOR_REMOTE_READ as u32 != 0,
         remote_write: flags & alcor_rights::ALCOR_REMOTE_WRITE as u32 != 0,
+    })
+}
+
+/// The atomic operation that a number means.
+pub fn atomic(operation: alcor_atomic_t) -> Result<AtomicOperation> {
+    use alcor_atomic::*;
+    let known = [
+        (ALCOR_ATOMIC_SWAP, AtomicOperation::Swap),
+        (ALCOR_ATOMIC_ADD, AtomicOperation::Add),
+        (ALCOR_ATOMIC_AND, AtomicOperation::And),
+        (ALCOR_ATOMIC_OR, AtomicOperation::Or),
+        (ALCOR_ATOMIC_XOR, AtomicOperation::Xor),
+        (ALCOR_ATOMIC_MIN, AtomicOperation::Min),
+        (ALCOR_ATOMIC_MAX, AtomicOperation::Max),
+    ];
+    let found = known
+        .into_iter()
+        .find(|(number, _)| *number as alcor_atomic_t == operation);
+    found.map(|(_, it)| it).ok_or(Failure::Argument {
+        what: "operation",
+        value: u64::from(operation as u32),
+        rule: "it is one of alcor_atomic",
     })
 }
 

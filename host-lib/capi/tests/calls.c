@@ -52,6 +52,33 @@ static void puts_and_gets(void)
     CHECK(alcor_get_data(rank, found + 1, 4, left, 2, window));
     EXPECT_TRUE(found[0] == 0x11 && found[1] == 0xEE && found[5] == 0x11);
 
+    /* Words of the window: of 32 bits at byte 4, of 64 bits at byte 8. */
+    CHECK(alcor_barrier(rank));
+    if (me == 0) {
+        const uint64_t start = UINT64_C(1) << 40, three = 3, wrong = 4;
+        const int32_t minus = -5;
+        uint64_t old = 0;
+        int32_t old_word = 0;
+        CHECK(alcor_fetch_op(rank, ALCOR_ATOMIC_SWAP, ALCOR_U64, &start, &old, right, 8, window));
+        CHECK(alcor_fetch_op(rank, ALCOR_ATOMIC_ADD, ALCOR_U64, &three, &old, right, 8, window));
+        EXPECT_TRUE(old == start);
+        CHECK(alcor_compare_swap(rank, ALCOR_U64, &wrong, &three, &old, right, 8, window));
+        EXPECT_TRUE(old == start + 3);
+        CHECK(alcor_compare_swap(rank, ALCOR_U64, &old, &three, &old, right, 8, window));
+        EXPECT_TRUE(old == start + 3);
+        CHECK(alcor_fetch_op(rank, ALCOR_ATOMIC_SWAP, ALCOR_I32, &minus, &old_word, right, 4, window));
+        CHECK(alcor_fetch_op(rank, ALCOR_ATOMIC_MAX, ALCOR_I32, &(int32_t){-9}, &old_word, right, 4, window));
+        EXPECT_TRUE(old_word == -5);
+        CHECK(alcor_fetch_op(rank, ALCOR_ATOMIC_MIN, ALCOR_I32, &(int32_t){-9}, &old_word, right, 4, window));
+        EXPECT_TRUE(old_word == -5);
+        CHECK(alcor_fetch_op(rank, ALCOR_ATOMIC_OR, ALCOR_I32, &(int32_t){0}, &old_word, right, 4, window));
+        EXPECT_TRUE(old_word == -9);
+        EXPECT_TRUE(alcor_fetch_op(rank, ALCOR_ATOMIC_ADD, ALCOR_I32, &minus, &old_word, right, 16, window) == ALCOR_ERR_WINDOW_BOUNDS);
+        EXPECT_TRUE(alcor_fetch_op(rank, ALCOR_ATOMIC_ADD, ALCOR_I32, &minus, &old_word, right, 2, window) == ALCOR_ERR_REFUSED);
+        EXPECT_TRUE(old_word == -9);
+    }
+    CHECK(alcor_barrier(rank));
+
     /* One that nobody waits for. */
     CHECK(alcor_iput(rank, local, 0, 4, right, 0, window, &request));
     CHECK(alcor_request_free(rank, &request));

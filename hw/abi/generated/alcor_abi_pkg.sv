@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hB56CA304;
+  localparam logic [31:0] ABI_HASH = 32'hD4D0ABE4;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
@@ -56,7 +56,55 @@ package alcor_abi_pkg;
     /// Look for an unexpected message; data is x_message with the source. Completes at once, with ST_OK and the message's source, tag and length, or with ST_NOT_FOUND.
     OP_X_PROBE = 8'h2B,
     /// Cancel the posted receive with the id in data[15:0]: it completes with ST_CANCELLED unless a message has matched it. Nothing completes for X_CANCEL itself.
-    OP_X_CANCEL = 8'h2C
+    OP_X_CANCEL = 8'h2C,
+    /// Operand of atomics: bits 31 to 0 of the value. Kept until written again.
+    OP_X_OPERAND = 8'h2D,
+    /// Operand of atomics on 64 bits: bits 63 to 32 of the value. Kept until written again.
+    OP_X_OPERAND_HIGH = 8'h2E,
+    /// Operand of X_COMPARE_SWAP: bits 31 to 0 of the value that the word must have. Kept until written again.
+    OP_X_COMPARE = 8'h2F,
+    /// Operand of X_COMPARE_SWAP_64: bits 63 to 32 of the value that the word must have. Kept until written again.
+    OP_X_COMPARE_HIGH = 8'h30,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value; data is x_commit. The completion has the word as it was.
+    OP_X_SWAP = 8'h40,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value if it has the value of X_COMPARE; data is x_commit. The completion has the word as it was.
+    OP_X_COMPARE_SWAP = 8'h41,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the value is added, modulo the word's size; data is x_commit. The completion has the word as it was.
+    OP_X_ADD = 8'h42,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise and with the value; data is x_commit. The completion has the word as it was.
+    OP_X_AND = 8'h43,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise or with the value; data is x_commit. The completion has the word as it was.
+    OP_X_OR = 8'h44,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise exclusive or with the value; data is x_commit. The completion has the word as it was.
+    OP_X_XOR = 8'h45,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: minimum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    OP_X_MIN = 8'h46,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: maximum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    OP_X_MAX = 8'h47,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: minimum as unsigned integers; data is x_commit. The completion has the word as it was.
+    OP_X_MIN_UNSIGNED = 8'h48,
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: maximum as unsigned integers; data is x_commit. The completion has the word as it was.
+    OP_X_MAX_UNSIGNED = 8'h49,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the word becomes the value; data is x_commit. The completion has the word as it was.
+    OP_X_SWAP_64 = 8'h50,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the word becomes the value if it has the value of X_COMPARE; data is x_commit. The completion has the word as it was.
+    OP_X_COMPARE_SWAP_64 = 8'h51,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the value is added, modulo the word's size; data is x_commit. The completion has the word as it was.
+    OP_X_ADD_64 = 8'h52,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise and with the value; data is x_commit. The completion has the word as it was.
+    OP_X_AND_64 = 8'h53,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise or with the value; data is x_commit. The completion has the word as it was.
+    OP_X_OR_64 = 8'h54,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise exclusive or with the value; data is x_commit. The completion has the word as it was.
+    OP_X_XOR_64 = 8'h55,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: minimum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    OP_X_MIN_64 = 8'h56,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: maximum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    OP_X_MAX_64 = 8'h57,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: minimum as unsigned integers; data is x_commit. The completion has the word as it was.
+    OP_X_MIN_UNSIGNED_64 = 8'h58,
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: maximum as unsigned integers; data is x_commit. The completion has the word as it was.
+    OP_X_MAX_UNSIGNED_64 = 8'h59
   } opcode_e;
 
   typedef enum logic [2:0] {
@@ -130,7 +178,9 @@ package alcor_abi_pkg;
     /// A kernel asked for an opcode that does not exist.
     ST_BAD_COMMAND = 5'h18,
     /// A receive with x_tag.defer has taken an announced message, whose payload stays at its sender.
-    ST_DEFERRED = 5'h19
+    ST_DEFERRED = 5'h19,
+    /// The offset of an atomic operation is no multiple of its word's size.
+    ST_BAD_ALIGNMENT = 5'h1A
   } status_e;
 
   typedef enum logic [3:0] {
@@ -286,8 +336,33 @@ package alcor_abi_pkg;
     /// Wait until every rank of the run is at a barrier and all earlier traffic has landed.
     KO_BARRIER = 8'h6,
     /// A collective of communicator `slot`: `address`, `length`, `offset` and the words behind them are the operands from C_SOURCE on.
-    KO_COLLECTIVE = 8'h7
+    KO_COLLECTIVE = 8'h7,
+    /// An atomic operation on the word at byte `offset` of window `slot` of rank `rank`. `address` and `length` are the value, `destination` and `low` the value that is compared with, each with its lower word first; bits 3 to 0 of the last word are the operation (atomic_operation_e), bit 4 is set for a word of 64 bits.
+    KO_ATOMIC = 8'h8
   } kernel_opcode_e;
+
+  typedef enum logic [3:0] {
+    /// The word becomes the value.
+    AT_SWAP = 4'h0,
+    /// The word becomes the value if it has the value that is compared with.
+    AT_COMPARE_SWAP = 4'h1,
+    /// The value is added, modulo the word's size.
+    AT_ADD = 4'h2,
+    /// Bitwise and with the value.
+    AT_AND = 4'h3,
+    /// Bitwise or with the value.
+    AT_OR = 4'h4,
+    /// Bitwise exclusive or with the value.
+    AT_XOR = 4'h5,
+    /// Minimum of the word and the value as signed integers.
+    AT_MIN = 4'h6,
+    /// Maximum of the word and the value as signed integers.
+    AT_MAX = 4'h7,
+    /// Minimum as unsigned integers.
+    AT_MIN_UNSIGNED = 4'h8,
+    /// Maximum as unsigned integers.
+    AT_MAX_UNSIGNED = 4'h9
+  } atomic_operation_e;
 
   // Paper, figure 6. Payload follows: length - 1 words.
   /// PUT-1, PUT-n: header.
@@ -344,7 +419,7 @@ package alcor_abi_pkg;
     logic beyond;
     /// XGET: fetches a message: `slot`, with `high` above it, is the id of its announcement.
     logic message;
-    /// XGET of a message: bits 9 and 8 of the id; else zero.
+    /// XGET of a message: bits 9 and 8 of the id; else zero, but of an atomic operation (x_atomic).
     logic [1:0] high;
     /// The rank that asks.
     logic [7:0] src;
@@ -370,8 +445,10 @@ package alcor_abi_pkg;
     logic last;
     /// Of a message: ends with the receive in place of a command, whose id x_length has.
     logic message;
+    /// The answer to an atomic operation: x_old.
+    logic atomic;
     /// Not used: zero.
-    logic [13:0] unused_18_5;
+    logic [12:0] unused_17_5;
     /// Outcome, of a message's last packet; else zero.
     status_e status;
   } x_data_t;
@@ -397,7 +474,7 @@ package alcor_abi_pkg;
     /// Command id, returned in the completion ring.
     logic [15:0] id;
   } x_commit_t;
-  // An entry is four words in node memory; word 1 is the number of commands retired (see RETIRED) when it was written. Of a receive or probe, word 2 is the message's tag and word 3 its length in bytes, whatever was received of it; else they are left as they are.
+  // An entry is four words in node memory; word 1 is the number of commands retired (see RETIRED) when it was written. Of a receive or probe, word 2 is the message's tag and word 3 its length in bytes, whatever was received of it. Of an atomic operation that was carried out, word 2 has bits 31 to 0 and word 3 bits 63 to 32 of the old value. Else words 2 and 3 are left as they are.
   /// Completion ring entry, word 0.
   typedef struct packed {
     /// Command id.
@@ -583,7 +660,7 @@ package alcor_abi_pkg;
     /// The command.
     kernel_opcode_e opcode;
   } kernel_head_t;
-  // A completion of a kernel has three words, this word first. For a receive or probe the tag of the message and its length in bytes follow.
+  // A completion of a kernel has three words, this word first. For a receive or probe the tag of the message and its length in bytes follow, for an atomic operation the old value, its lower word first.
   /// Kernel: word 0 of a completion.
   typedef struct packed {
     /// For a receive or probe: source of the message.
@@ -595,6 +672,58 @@ package alcor_abi_pkg;
     /// Tag of the command.
     logic [7:0] tag;
   } kernel_result_t;
+  // Followed by the byte offset (word 1), x_operation (word 2), the value in a word or two, the lower one first, and where `compare` is set by the value that is compared with, as long. Answered by x_old, or refused by an XACK.
+  /// XGET of an atomic operation: word 0.
+  typedef struct packed {
+    /// Destination rank.
+    logic [7:0] dpid;
+    /// PT_XGET.
+    packet_type_e ptype;
+    /// One.
+    logic last;
+    /// The packet has a value to compare with: AT_COMPARE_SWAP.
+    logic compare;
+    /// Zero: no message is fetched.
+    logic message;
+    /// One, without `message`: an atomic operation.
+    logic atomic;
+    /// The word has 64 bits, else 32.
+    logic wide;
+    /// The rank that asks.
+    logic [7:0] src;
+    /// Window slot at the target.
+    logic [7:0] slot;
+  } x_atomic_t;
+  // XGET of an atomic operation: word 2
+  /// XGET of an atomic operation: word 2.
+  typedef struct packed {
+    /// Command id, returned with the completion.
+    logic [15:0] id;
+    /// Not used: zero.
+    logic [11:0] unused_15_4;
+    /// The operation.
+    atomic_operation_e operation;
+  } x_operation_t;
+  // Followed by the word as it was before the operation: a word, or two where `wide` is set, the lower one first. No payload follows.
+  /// XDATA of an atomic operation: word 0.
+  typedef struct packed {
+    /// Destination rank: the one that asked.
+    logic [7:0] dpid;
+    /// PT_XDATA.
+    packet_type_e ptype;
+    /// One.
+    logic last;
+    /// Zero.
+    logic message;
+    /// One: the answer to an atomic operation.
+    logic atomic;
+    /// The word has 64 bits, else 32.
+    logic wide;
+    /// Not used: zero.
+    logic unused_16_16;
+    /// Command id.
+    logic [15:0] id;
+  } x_old_t;
 
   // ALCO. All ones mean a dead link.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;

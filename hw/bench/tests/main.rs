@@ -64,6 +64,8 @@ mod ram_sdp;
 mod reset_pipe;
 #[path = "../../rma/bench/rma.rs"]
 mod rma;
+#[path = "../../rma/bench/rma_atomic.rs"]
+mod rma_atomic;
 #[path = "../../rma/bench/rma_command_queue.rs"]
 mod rma_command_queue;
 #[path = "../../rma/bench/rma_completion_queue.rs"]

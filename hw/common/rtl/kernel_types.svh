@@ -28,9 +28,9 @@
 
   /// Completion of a kernel's command: a beat of its completion stream, 12 bytes.
   typedef struct packed {
-    /// Of a receive or probe: bytes of the message.
+    /// Of a receive or probe: bytes of the message. Of an atomic operation: bits 63 to 32 of the old value.
     logic [31:0]    length;
-    /// Of a receive or probe: tag of the message.
+    /// Of a receive or probe: tag of the message. Of an atomic operation: bits 31 to 0 of the old value.
     logic [31:0]    message_tag;
     /// Tag of the command, outcome, source.
     kernel_result_t result;
@@ -52,12 +52,14 @@
     logic [7:0]  opcode;
     /// Operand of the opcode.
     logic [31:0] data;
-    /// X_OFFSET. This field and the next three stay stable until the command is done.
+    /// X_OFFSET. This field and the next four stay stable until the command is done.
     logic [31:0] offset;
-    /// X_LADDR.
+    /// X_LADDR, of an atomic operation X_OPERAND.
     logic [31:0] address;
-    /// X_LENGTH.
+    /// X_LENGTH, of an atomic operation X_OPERAND_HIGH.
     logic [31:0] length;
+    /// X_COMPARE_HIGH and X_COMPARE.
+    logic [63:0] compare;
     /// X_TAG.
     x_tag_t      tag;
     /// The port or the memory port is busy; a reset of the rank waits.
@@ -102,6 +104,10 @@
     logic [25:0] tag;
     /// With `message`: bytes of the message.
     logic [31:0] length;
+    /// With `reply`: the command was an atomic operation.
+    logic        atomic;
+    /// With `atomic`: the word as it was before.
+    logic [63:0] old;
     /// Pulse: the barrier has ended.
     logic        barrier;
     /// With `barrier`: outcome.

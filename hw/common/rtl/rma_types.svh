@@ -71,6 +71,33 @@
   /// Bits of completion_t.
   localparam int unsigned CompletionW = 21;
 
+  /// Completion of an extended command that came back from its target.
+  typedef struct packed {
+    /// Of an atomic operation that was carried out.
+    logic        atomic;
+    /// With `atomic`: the word as it was before, zero-extended.
+    logic [63:0] old;
+    /// Outcome and command id.
+    completion_t ended;
+  } answered_t;
+
+  /// An entry of the completion ring that waits to be written.
+  typedef struct packed {
+    /// Words 2 and 3 are written, too.
+    logic        whole;
+    /// Of a receive or probe: source of the message.
+    logic [7:0]  source;
+    /// Word 3.
+    logic [31:0] high;
+    /// Word 2.
+    logic [31:0] low;
+    /// Outcome and command id.
+    completion_t ended;
+  } ring_entry_t;
+
+  /// Bits of ring_entry_t.
+  localparam int unsigned RingEntryW = 94;
+
   // ---------------------------------------------------------------------------- registration table
 
   /// A window, as the registration table has it.
@@ -133,7 +160,7 @@
 
   /// A packet to be made: header words come beside it, payload is read from node memory.
   typedef struct packed {
-    /// Header words, 1 to 4.
+    /// Header words, 1 to 7.
     logic [2:0]  heads;
     /// Payload words.
     words_t      words;
@@ -304,6 +331,14 @@
     logic [7:0] abort_reason;
   } issue_state_t;
 
+  /// Operands of atomic operations.
+  typedef struct packed {
+    /// X_COMPARE_HIGH and X_COMPARE.
+    logic [63:0] compare;
+    /// X_OPERAND_HIGH and X_OPERAND.
+    logic [63:0] value;
+  } atomic_operands_t;
+
   /// A decoded command in EX1.
   typedef struct packed {
     /// The second write of a paper command.
@@ -312,6 +347,8 @@
     logic        x_get;
     /// The command is X_PUT or X_GET.
     logic        x_transfer;
+    /// The command is an atomic operation.
+    logic        atomic;
     /// A slot has the base address that the operand names.
     logic        match;
     /// With `match`: the slot.

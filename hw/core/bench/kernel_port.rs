@@ -42,6 +42,8 @@ impl Taken {
             KernelOpcode::Receive => Opcode::XReceive,
             KernelOpcode::Probe => Opcode::XProbe,
             KernelOpcode::Barrier => Opcode::Barrier,
+            // Bits 4 to 0 of the last word: size of the word, and operation.
+            KernelOpcode::Atomic => Opcode::from_bits(0x40 + (self.words[8] & 0x1F))?,
             KernelOpcode::Collective => return None,
         })
     }

@@ -66,13 +66,16 @@ module kernel_port_bench (
   assign busy_o    = to_rank.busy;
   assign done_o    = to_rank.done;
 
+  logic unused_compare;
+  assign unused_compare = ^to_rank.compare;
+
   assign from_rank = {
     ready_i, done_i, drain_i, begun_i, 8'd4,
     end_valid_i[0], end_status_i[0], end_slot_i[0],
     end_valid_i[1], end_status_i[1], end_slot_i[1],
     end_valid_i[2], end_status_i[2], end_slot_i[2],
     end_valid_i[3], end_status_i[3], end_slot_i[3],
-    source_i, message_tag_i, message_length_i, barrier_i, barrier_status_i
+    source_i, message_tag_i, message_length_i, 65'd0, barrier_i, barrier_status_i
   };
 
   kernel_port #(

@@ -11,7 +11,7 @@ import alcor_switch_pkg::*;
 /// rank. With RIG there is a second way to write registers, a write a rank and cycle, which reproduces the
 /// papers' test rigs in simulation.
 module core #(
-    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 128, 256 or 512.
+    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Ranks of the board, a power of two up to 16; 1 only with links.
     parameter int unsigned RANKS = 2,

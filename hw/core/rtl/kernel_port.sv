@@ -174,6 +174,7 @@ module kernel_port #(
           state_d = Refuse;
           unique case (next.head.opcode)
             KO_PUT, KO_GET, KO_SEND, KO_RECEIVE, KO_PROBE, KO_BARRIER: state_d = Offer;
+            KO_ATOMIC: if (next.what[3:0] <= AT_MAX_UNSIGNED) state_d = Offer;
             KO_COLLECTIVE: if (SWITCH) state_d = Post;
             default: ;
           endcase
@@ -204,6 +205,7 @@ module kernel_port #(
       KO_SEND:    opcode = (command_q.length > 32'(FRAGMENT)) ? OP_X_ANNOUNCE : OP_X_SEND;
       KO_RECEIVE: opcode = OP_X_RECEIVE;
       KO_PROBE:   opcode = OP_X_PROBE;
+      KO_ATOMIC:  opcode = OP_X_SWAP | 8'(command_q.what[4:0]);
       default:    opcode = OP_BARRIER;
     endcase
   end
@@ -219,6 +221,7 @@ module kernel_port #(
     rank_o.offset  = command_q.offset;
     rank_o.address = command_q.address;
     rank_o.length  = command_q.length;
+    rank_o.compare = {command_q.low, command_q.destination};
     rank_o.tag     = command_q.offset;
     rank_o.busy    = state_q == Post || !memory_idle_i;
     rank_o.done    = done_q;
@@ -235,12 +238,13 @@ module kernel_port #(
 
   // ---------------------------------------------------------------- outstanding commands, by slot
 
-  logic [N-1:0] ended_q, orphan_q, message_q, picked;
+  logic [N-1:0] ended_q, orphan_q, message_q, atomic_q, picked;
   logic [N-1:0][7:0] tag_q;
   logic [N-1:0][4:0] status_q;
   logic [7:0] source_q[N];
   logic [25:0] message_tag_q[N];
   logic [31:0] length_q[N];
+  logic [63:0] old_q[N];
   logic [KernelSlotW-1:0] pick;
   logic picks, out_valid_q, hands;
   logic [KernelCompletionW-1:0] out_q;
@@ -310,17 +314,21 @@ module kernel_port #(
         end
       end
       if (takes && free_first[g]) tag_q[g] <= next.head.tag;
-      if (ends) status_q[g] <= status;
+      if (ends) begin
+        status_q[g] <= status;
+        atomic_q[g] <= rank_i.reply.valid && rank_i.atomic && rank_i.reply.slot == KernelSlotW'(g);
+      end
     end
   end
 
-  // Completions of receives and probes have source, tag and length.
+  // Completions of receives and probes have source, tag and length, those of atomic operations the old value.
   always_ff @(posedge clk_i) begin
     if (rank_i.message.valid) begin
       source_q[rank_i.message.slot]      <= rank_i.source;
       message_tag_q[rank_i.message.slot] <= rank_i.tag;
       length_q[rank_i.message.slot]      <= rank_i.length;
     end
+    if (rank_i.reply.valid) old_q[rank_i.reply.slot] <= rank_i.old;
   end
 
   always_comb begin
@@ -331,6 +339,7 @@ module kernel_port #(
       completion.message_tag   = 32'(message_tag_q[pick]);
       completion.length        = length_q[pick];
     end
+    if (atomic_q[pick]) {completion.length, completion.message_tag} = old_q[pick];
   end
 
   always_ff @(posedge clk_i) begin

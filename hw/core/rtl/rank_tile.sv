@@ -2,7 +2,7 @@
 
 /// One rank of a board: its coprocessor, its node memory, and with ALPU_CELLS the matching unit in its page.
 module rank_tile #(
-    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 128, 256 or 512.
+    /// Bits of a beat of the coprocessors and the crossbar: 32 as in the paper, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,
@@ -151,15 +151,16 @@ module rank_tile #(
   // Latency that queues are made for: with MEM_JITTER they run full now and then.
   localparam int unsigned Typical = MEM_LATENCY + MEM_JITTER / 4;
   localparam int unsigned MemoryW = BANKS * 32;
-  // Readers: plane 0, plane 1, phits, DMA, kernel. Writers: plane 0, plane 1, completions, phits, DMA, kernel.
-  localparam int unsigned Readers = (KERNEL == 0) ? 4 : 5;
+  // Readers: plane 0, plane 1, phits, DMA, atomic operations, kernel. Writers: plane 0, plane 1, completions, phits, DMA, kernel.
+  localparam int unsigned Readers = (KERNEL == 0) ? 5 : 6;
   localparam int unsigned Writers = (KERNEL == 0) ? 5 : 6;
 
   logic rank_rst_n, memory_rst_n;
   logic [Readers-1:0] read_gnt, read_rvalid;
   logic [Writers-1:0] write_gnt;
-  logic [1:0] read_req;
-  logic [1:0][29:0] read_address;
+  // Of the coprocessor: plane 0, plane 1, atomic operations.
+  logic [2:0] read_req;
+  logic [2:0][29:0] read_address;
   logic [2:0] write_req;
   logic [2:0][29:0] write_address;
   logic [2:0][DATA_W-1:0] write_data;
@@ -221,9 +222,9 @@ module rank_tile #(
       .rx_data_i         (rx_data_i),
       .rx_last_i         (rx_last_i),
       .read_req_o        (read_req),
-      .read_gnt_i        (read_gnt[1:0]),
+      .read_gnt_i        ({read_gnt[4], read_gnt[1:0]}),
       .read_address_o    (read_address),
-      .read_rvalid_i     (read_rvalid[1:0]),
+      .read_rvalid_i     ({read_rvalid[4], read_rvalid[1:0]}),
       .read_data_i       (data_o[DATA_W-1:0]),
       .write_req_o       (write_req),
       .write_gnt_i       (write_gnt[2:0]),
@@ -243,8 +244,8 @@ module rank_tile #(
   logic [MemoryW-1:0] kernel_data;
   logic [MemoryW/8-1:0] kernel_strobe;
   // All readers and writers, with the kernel's.
-  logic [4:0] all_read_req;
-  logic [4:0][29:0] all_read_address;
+  logic [5:0] all_read_req;
+  logic [5:0][29:0] all_read_address;
   logic [5:0] all_write_req;
   logic [5:0][29:0] all_write_address;
   logic [5:0][MemoryW-1:0] all_write_data;
@@ -254,8 +255,9 @@ module rank_tile #(
     assign phit_strobe[4*w+:4] = {4{phit_write_strobe_i[w]}};
   end
 
-  assign all_read_req      = {kernel_read.req, dma_read_i.req, phit_read_req_i, read_req};
-  assign all_read_address  = {kernel_read.address, dma_read_i.address, 30'(phit_read_address_i), read_address};
+  assign all_read_req      = {kernel_read.req, read_req[2], dma_read_i.req, phit_read_req_i, read_req[1:0]};
+  assign all_read_address  = {kernel_read.address, read_address[2], dma_read_i.address, 30'(phit_read_address_i),
+                              read_address[1:0]};
   assign all_write_req     = {kernel_write.req, dma_write_i.req, phit_write_valid_i, write_req};
   assign all_write_address = {kernel_write.address, dma_write_i.address, 30'(phit_write_address_i), write_address};
   assign all_write_data    = {kernel_data, MemoryW'(dma_write_data_i), phit_write_data_i, MemoryW'(write_data[2]),
@@ -314,7 +316,7 @@ module rank_tile #(
   assign dma_write_gnt_o    = write_gnt[4];
 
   // Readers whose outstanding reads a reset drops.
-  logic [3:0] under_reset_gnt, under_reset_rvalid;
+  logic [4:0] under_reset_gnt, under_reset_rvalid;
 
   // A reset forgets reads under way. Their data would then be taken for the data of later reads.
   localparam int unsigned ReadingW = $clog2(MEM_LATENCY + MEM_JITTER + 2);
@@ -333,8 +335,8 @@ module rank_tile #(
     logic [KERNEL-1:0] word;
     logic [KERNEL/8-1:0] strobe;
 
-    assign under_reset_gnt    = {read_gnt[4], read_gnt[2:0]};
-    assign under_reset_rvalid = {read_rvalid[4], read_rvalid[2:0]};
+    assign under_reset_gnt    = {read_gnt[5:4], read_gnt[2:0]};
+    assign under_reset_rvalid = {read_rvalid[5:4], read_rvalid[2:0]};
     assign kernel_data        = MemoryW'(word);
     assign kernel_strobe      = (MemoryW / 8)'(strobe);
 
@@ -359,7 +361,7 @@ module rank_tile #(
         .post_o        (post_o),
         .post_ready_i  (post_ready_i),
         .read_o        (kernel_read),
-        .read_i        ({read_gnt[4], read_rvalid[4]}),
+        .read_i        ({read_gnt[5], read_rvalid[5]}),
         .memory_data_i (data_o[KERNEL-1:0]),
         .write_o       (kernel_write),
         .write_gnt_i   (write_gnt[5]),
@@ -367,8 +369,8 @@ module rank_tile #(
         .write_strobe_o(strobe)
     );
   end else begin : g_no_kernel
-    assign under_reset_gnt    = {1'b0, read_gnt[2:0]};
-    assign under_reset_rvalid = {1'b0, read_rvalid[2:0]};
+    assign under_reset_gnt    = {1'b0, read_gnt[4], read_gnt[2:0]};
+    assign under_reset_rvalid = {1'b0, read_rvalid[4], read_rvalid[2:0]};
     assign kernel_data        = '0;
     assign kernel_strobe      = '0;
     assign kernel_read        = '0;
@@ -380,7 +382,7 @@ module rank_tile #(
 
     logic unused_kernel;
     assign unused_kernel = ^{
-      to_kernel, post_ready_i, all_read_req[4], all_read_address[4], all_write_req[5], all_write_address[5],
+      to_kernel, post_ready_i, all_read_req[5], all_read_address[5], all_write_req[5], all_write_address[5],
       all_write_data[5], all_write_strobe[5]
     };
   end

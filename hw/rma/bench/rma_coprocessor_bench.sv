@@ -72,8 +72,8 @@ module rma_coprocessor_bench #(
     assign page.data   = cop_command_write_i[g] ? cop_command_data_i[g] : cop_register_data_i[g];
 
     // The coprocessor's readers and writers share one port each, as on a board.
-    logic [1:0] read_req, read_gnt, read_rvalid;
-    logic [1:0][29:0] read_address;
+    logic [2:0] read_req, read_gnt, read_rvalid;
+    logic [2:0][29:0] read_address;
     logic [2:0] write_req, write_gnt;
     logic [2:0][29:0] write_address;
     logic [2:0][DATA_W-1:0] write_data;
@@ -81,7 +81,7 @@ module rma_coprocessor_bench #(
     alcor_abi_pkg::memory_request_t read, write;
 
     memory_arbiter #(
-        .READERS(2),
+        .READERS(3),
         .WRITERS(3),
         .WIDTH  (DATA_W),
         .READS  (MemLatency[g] + 1)

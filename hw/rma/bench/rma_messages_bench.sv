@@ -75,8 +75,8 @@ module rma_messages_bench #(
     assign page.data   = command_write_i[g] ? command_data_i[g] : register_data_i[g];
 
     // The coprocessor's readers and writers share one port each, as on a board.
-    logic [1:0] read_req, read_gnt, read_rvalid;
-    logic [1:0][29:0] read_address;
+    logic [2:0] read_req, read_gnt, read_rvalid;
+    logic [2:0][29:0] read_address;
     logic [2:0] write_req, write_gnt;
     logic [2:0][29:0] write_address;
     logic [2:0][32-1:0] write_data;
@@ -84,7 +84,7 @@ module rma_messages_bench #(
     alcor_abi_pkg::memory_request_t read, write;
 
     memory_arbiter #(
-        .READERS(2),
+        .READERS(3),
         .WRITERS(3),
         .WIDTH  (32),
         .READS  (MEM_LATENCY + 1)

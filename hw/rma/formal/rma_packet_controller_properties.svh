@@ -2,6 +2,7 @@
 
 // Properties of `rma_packet_controller`, included at its end: a byte of memory is covered by a write task only where a
 // window lets it be written, the message engine has named it, or, on the reply plane, an XDATA packet is addressed to it.
+// A write of the atomic unit covers it only where a window lets it be written.
 // An answer is addressed to bytes that its request has named. All header words are free.
 
   `ALCOR_FORMAL_RESET
@@ -39,6 +40,24 @@
   logic covers;
   assign covers = !write_o.drop && write_o.kept != '0 && byte_ >= 34'(write_o.address) && byte_ <= task_end;
   `ALCOR_IMPLIES(p_not_covered, write_valid_o, !covers)
+  // Atomic operations. Names after flattening.
+  (* hierconn *) logic [1:0] \g_atomic.u_atomic.written_q ;
+  (* hierconn *) logic \g_atomic.u_atomic.taken_q ;
+  logic [33:0] atomic_first, atomic_bytes;
+  logic [1:0] halves;
+  assign halves       = (DATA_W == 32 && header_atomic.wide) ? 2'd2 : 2'd1;
+  assign atomic_first = {2'd0, atomic_address_o, 2'b00};
+  assign atomic_bytes = (DATA_W != 32 && header_atomic.wide) ? 34'd8 : 34'd4;
+  `ALCOR_IMPLIES(p_atomic_not_covered, REQUESTS && atomic_write_o,
+                 byte_ < atomic_first || byte_ >= atomic_first + atomic_bytes)
+  `ALCOR_IMPLIES(p_atomic_window, REQUESTS && atomic_write_o, window_i.registered && !window_i.deny_read && !window_i.deny_write)
+  `ALCOR_IMPLIES(p_atomic_written, REQUESTS, \g_atomic.u_atomic.written_q <= halves || !atomic_active)
+  `ALCOR_IMPLIES(p_atomic_idle, REQUESTS && !atomic_active, \g_atomic.u_atomic.written_q == 2'd0)
+  `ALCOR_IMPLIES(p_atomic_taken, REQUESTS && state_q != Atomic, \g_atomic.u_atomic.taken_q == 1'b0)
+  `ALCOR_IMPLIES(p_atomic_end, atomic_active, end_q == 34'(offset_q) + (header_atomic.wide ? 34'd8 : 34'd4))
+  `ALCOR_IMPLIES(p_atomic_address, atomic_active, address_q == window_i.base + offset_q)
+  // The window of an operation that was refused stays, so no data is sent in its place.
+  `ALCOR_IMPLIES(p_atomic_refused, state_q == XCheck && is_atomic, access_refused)
   // The address and length of an answer. Names after flattening.
   (* hierconn *) logic [1:0] \u_reply_sender.state_q ;
   logic [33:0] asked;
@@ -59,15 +78,18 @@
       PaperCheck: right = ptype == PT_PUT_1 || ptype == PT_PUT_N;
       GetHeader2, GetCheck: right = REQUESTS && ptype == PT_GET;
       XOffset, XLength, XCheck: right = REQUESTS && (ptype == PT_XPUT || ptype == PT_XGET);
-      XLaddr, Reply: right = REQUESTS && ptype == PT_XGET;
+      XLaddr, Reply: right = REQUESTS && ptype == PT_XGET && !is_atomic;
+      Atomic:     right = is_atomic;
+      Old:        right = is_old;
       Message:    right = REQUESTS && ptype == PT_MESSAGE;
-      DataAddress, DataLength, DataTask: right = !REQUESTS && ptype == PT_XDATA;
+      DataAddress: right = !REQUESTS && ptype == PT_XDATA;
+      DataLength, DataTask: right = !REQUESTS && ptype == PT_XDATA && !is_old;
       AckTask:    right = !REQUESTS && ptype == PT_XACK;
       default:    right = 1'b0;
     endcase
   end
   `ALCOR_ASSERT(p_right_state, right)
-  `ALCOR_IMPLIES(p_fits, state_q == XCheck || (state_q == Reply && !header.last),
+  `ALCOR_IMPLIES(p_fits, (state_q == XCheck && !is_atomic) || (state_q == Reply && !header.last),
                  fits_q == (asked + 34'(segment_align) <= 34'(4 * PAYLOAD_WORDS)))
   `ALCOR_IMPLIES(p_not_last, state_q == Reply && !header.last, !fits_q)
   logic [33:0] whole_end;

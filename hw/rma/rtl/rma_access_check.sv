@@ -5,8 +5,10 @@ import alcor_abi_pkg::*;
 module rma_access_check (
     /// The window.
     input  alcor_abi_pkg::window_t window_i,
-    /// The access is a read.
+    /// The access reads.
     input  logic                   read_i,
+    /// The access writes.
+    input  logic                   write_i,
     /// The access is out of bounds, wherever the window ends.
     input  logic                   beyond_i,
     /// End of the access in the window, in bytes: of a paper packet its own, else that of the whole command.
@@ -23,7 +25,7 @@ module rma_access_check (
 
   logic denied, outside, fetch_outside;
 
-  assign denied        = read_i ? window_i.deny_read : window_i.deny_write;
+  assign denied        = (read_i && window_i.deny_read) || (write_i && window_i.deny_write);
   assign outside       = end_i > 34'(window_i.size) || beyond_i;
   // Only the rank that announced the message could have made it smaller since.
   assign fetch_outside = end_i > 34'(fetch_size_i) || beyond_i;

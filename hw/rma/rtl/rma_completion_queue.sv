@@ -5,8 +5,8 @@ import alcor_abi_pkg::*;
 /// Completion ring: enters each finished command of this rank into a ring in node memory.
 ///
 /// An entry is four words: id with status, the count of retired commands, by which the host gets its
-/// credits back, and of messages received or found tag and length. Of other commands only the first two
-/// are written. CQ_HEAD moves when all are written, so an entry that is counted can be read. Four sources:
+/// credits back, and of messages received or found tag and length, of atomic operations the old value. Of other commands only
+/// the first two are written. CQ_HEAD moves when all are written, so an entry that is counted can be read. Four sources:
 /// commands that came back from their target, commands refused before anything was sent, collectives,
 /// and messages; the source that is named first has priority.
 module rma_completion_queue #(
@@ -23,7 +23,7 @@ module rma_completion_queue #(
     /// The completion is taken.
     output logic                          reply_ready_o,
     /// The completion.
-    input  alcor_abi_pkg::completion_t    reply_i,
+    input  alcor_abi_pkg::answered_t      reply_i,
     /// From the pipeline: a completion is offered.
     input  logic                          local_valid_i,
     /// The completion is taken.
@@ -61,8 +61,8 @@ module rma_completion_queue #(
 );
 
   logic room, valid, ready, empty;
-  logic is_message, next_is_message;
-  alcor_abi_pkg::received_t next, entry;
+  logic next_is_message;
+  alcor_abi_pkg::ring_entry_t next, entry;
   alcor_abi_pkg::cq_entry_t word;
   logic [31:0] head_d, head_q;
   logic [1:0] word_d, word_q;
@@ -81,16 +81,25 @@ module rma_completion_queue #(
   // Offered only when there is room: a reply that comes while a local completion waits goes first,
   // and what is on offer must not change.
   always_comb begin
-    next = message_i;
-    if (collective_valid_i) {next.status, next.id} = collective_i;
-    if (local_valid_i) {next.status, next.id} = local_i;
-    if (reply_valid_i) {next.status, next.id} = reply_i;
+    next.whole  = next_is_message;
+    next.source = next_is_message ? message_i.source : '0;
+    next.low    = 32'(message_i.tag);
+    next.high   = message_i.length;
+    next.ended  = {message_i.status, message_i.id};
+    if (collective_valid_i) next.ended = collective_i;
+    if (local_valid_i) next.ended = local_i;
+    if (reply_valid_i) begin
+      next.whole = reply_i.atomic;
+      next.low   = reply_i.old[31:0];
+      next.high  = reply_i.old[63:32];
+      next.ended = reply_i.ended;
+    end
   end
 
-  fifo #(.WIDTH(1 + 5 + 16 + 8 + 26 + 32), .DEPTH(DEPTH)) u_fifo (
+  fifo #(.WIDTH(RingEntryW), .DEPTH(DEPTH)) u_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni),
       .valid_i(room && (reply_valid_i || local_valid_i || collective_valid_i || message_valid_i)), .ready_o(room),
-      .data_i({next_is_message, next}), .valid_o(valid), .ready_i(ready), .data_o({is_message, entry}),
+      .data_i(next), .valid_o(valid), .ready_i(ready), .data_o(entry),
       .empty_o(empty), .usage_o()
   );
 
@@ -107,14 +116,14 @@ module rma_completion_queue #(
   // The count of retired commands is written last.
   always_comb begin
     word        = '0;
-    word.id     = entry.id;
-    word.status = entry.status;
-    word.source = is_message ? entry.source : '0;
+    word.id     = entry.ended.id;
+    word.status = entry.ended.status;
+    word.source = entry.source;
     unique case (word_q)
       2'd0: write_data_o = word;
       2'd1: write_data_o = settings_i.retired;
-      2'd2: write_data_o = 32'(entry.tag);
-      default: write_data_o = entry.length;
+      2'd2: write_data_o = entry.low;
+      default: write_data_o = entry.high;
     endcase
     word_d   = word_q;
     head_d   = head_q;
@@ -122,7 +131,7 @@ module rma_completion_queue #(
     advances = 1'b0;
     if (write_valid_o && write_ready_i) begin
       unique case (word_q)
-        2'd0: word_d = is_message ? 2'd2 : 2'd1;
+        2'd0: word_d = entry.whole ? 2'd2 : 2'd1;
         2'd1: word_d = 2'd0;
         2'd2: word_d = 2'd3;
         default: word_d = 2'd1;

@@ -9,7 +9,7 @@ import alcor_abi_pkg::*;
 /// requests and replies, which share nothing but the ports of node memory. The doc beside this file
 /// has the picture and the latency of each stage.
 module rma_coprocessor #(
-    /// Bits of a beat, to and from the router and node memory: 32, 128, 256 or 512.
+    /// Bits of a beat, to and from the router and node memory: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Slots of the registration table, 2 to 256.
     parameter int unsigned SLOTS = 32,
@@ -102,15 +102,15 @@ module rma_coprocessor #(
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
 
-    /// Node memory, reads of plane 0 and 1: a read is asked for.
-    output logic [1:0]                       read_req_o,
+    /// Node memory, reads of plane 0 and 1 and of atomic operations: a read is asked for.
+    output logic [2:0]                       read_req_o,
     /// The read is granted.
-    input  logic [1:0]                       read_gnt_i,
+    input  logic [2:0]                       read_gnt_i,
     /// Address of the beat's first word, which may be any.
-    output logic [1:0][29:0]                 read_address_o,
-    /// Data of the plane's oldest granted read is there.
-    input  logic [1:0]                       read_rvalid_i,
-    /// Data, of either plane.
+    output logic [2:0][29:0]                 read_address_o,
+    /// Data of the reader's oldest granted read is there.
+    input  logic [2:0]                       read_rvalid_i,
+    /// Data, of any of them.
     input  logic [DATA_W-1:0]                read_data_i,
     /// Node memory, writes of plane 0 and 1 and of the completion ring: a write is asked for.
     output logic [2:0]                       write_req_o,
@@ -171,7 +171,7 @@ module rma_coprocessor #(
   logic table_ready, barrier_pending, overflow_pending;
   alcor_abi_pkg::slot_lookup_t request_lookup, reply_lookup;
   alcor_abi_pkg::window_t request_window, reply_window;
-  logic pipeline_head_valid, pipeline_head_ready, pipeline_task_valid, pipeline_task_ready;
+  logic pipeline_head_valid, pipeline_head_ready, pipeline_task_valid, pipeline_task_ready, pipeline_split, pipeline_last;
   logic [31:0] pipeline_head;
   alcor_abi_pkg::read_task_t pipeline_task;
   logic engine_command_valid, engine_command_ready, announce;
@@ -189,6 +189,7 @@ module rma_coprocessor #(
       .COMMAND_DEPTH(COMMAND_DEPTH),
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),
+      .EARLY        (DATA_W == 32),
       .KERNEL       (KERNEL)
   ) u_issue (
       .clk_i             (clk_i),
@@ -216,6 +217,8 @@ module rma_coprocessor #(
       .task_valid_o      (pipeline_task_valid),
       .task_ready_i      (pipeline_task_ready),
       .task_o            (pipeline_task),
+      .split_o           (pipeline_split),
+      .last_o            (pipeline_last),
       .engine_valid_o    (engine_command_valid),
       .engine_ready_i    (engine_command_ready),
       .engine_o          (pipeline_command),
@@ -254,6 +257,8 @@ module rma_coprocessor #(
       .pipeline_task_valid_i(pipeline_task_valid),
       .pipeline_task_ready_o(pipeline_task_ready),
       .pipeline_task_i      (pipeline_task),
+      .pipeline_split_i     (pipeline_split),
+      .pipeline_last_i      (pipeline_last),
       .engine_head_valid_i  (engine_head_valid),
       .engine_head_ready_o  (engine_head_ready),
       .engine_head_i        (engine_head),
@@ -275,10 +280,10 @@ module rma_coprocessor #(
       .tx_ready_i           (tx_ready_i),
       .tx_data_o            (tx_data_o),
       .tx_last_o            (tx_last_o),
-      .read_req_o           (read_req_o),
-      .read_gnt_i           (read_gnt_i),
-      .read_address_o       (read_address_o),
-      .read_rvalid_i        (read_rvalid_i),
+      .read_req_o           (read_req_o[1:0]),
+      .read_gnt_i           (read_gnt_i[1:0]),
+      .read_address_o       (read_address_o[1:0]),
+      .read_rvalid_i        (read_rvalid_i[1:0]),
       .read_data_i          (read_data_i),
       .idle_o               (sends_idle)
   );
@@ -290,7 +295,11 @@ module rma_coprocessor #(
   alcor_abi_pkg::from_engine_t from_engine;
   alcor_abi_pkg::refusal_t request_refusal, reply_refusal;
   logic completion_valid, completion_ready;
-  alcor_abi_pkg::completion_t completion;
+  alcor_abi_pkg::answered_t completion;
+  alcor_abi_pkg::memory_request_t atomic_read;
+
+  assign read_req_o[2]     = atomic_read.req;
+  assign read_address_o[2] = atomic_read.address;
 
   rma_receive #(
       .DATA_W       (DATA_W),
@@ -311,6 +320,9 @@ module rma_coprocessor #(
       .in_last_i         (rx_last_i[Request]),
       .lookup_o          (request_lookup),
       .window_i          (request_window),
+      .read_o            (atomic_read),
+      .read_i            ({read_gnt_i[2], read_rvalid_i[2]}),
+      .read_data_i       (read_data_i),
       .write_valid_o     (write_req_o[Request]),
       .write_ready_i     (write_gnt_i[Request]),
       .write_address_o   (write_address_o[Request]),
@@ -350,6 +362,9 @@ module rma_coprocessor #(
       .in_last_i         (rx_last_i[Reply]),
       .lookup_o          (reply_lookup),
       .window_i          (reply_window),
+      .read_o            (),
+      .read_i            ('0),
+      .read_data_i       ('0),
       .write_valid_o     (write_req_o[Reply]),
       .write_ready_i     (write_gnt_i[Reply]),
       .write_address_o   (write_address_o[Reply]),
@@ -456,7 +471,7 @@ module rma_coprocessor #(
   if (KERNEL) begin : g_kernel
     // Of receives and probes an id says no more than the message's number.
     assign to_kernel = {32'(received.id) >= MESSAGES - KernelCommands, collective_i.id[15], local_completion.id[15],
-                        completion.id[15]};
+                        completion.ended.id[15]};
   end else begin : g_no_kernel
     assign to_kernel = '0;
 
@@ -474,13 +489,15 @@ module rma_coprocessor #(
     kernel_o.drain          = drain;
     kernel_o.begun          = issue.begun;
     kernel_o.nprocs         = issue.nprocs;
-    kernel_o.reply          = {ended[0] && to_kernel[0], completion.status, completion.id[KernelSlotW-1:0]};
+    kernel_o.reply          = {ended[0] && to_kernel[0], completion.ended.status, completion.ended.id[KernelSlotW-1:0]};
     kernel_o.refused        = {ended[1] && to_kernel[1], local_completion.status, local_completion.id[KernelSlotW-1:0]};
     kernel_o.collective     = {ended[2] && to_kernel[2], collective_i.status, collective_i.id[KernelSlotW-1:0]};
     kernel_o.message        = {ended[3] && to_kernel[3], received.status, received.id[KernelSlotW-1:0]};
     kernel_o.source         = received.source;
     kernel_o.tag            = received.tag;
     kernel_o.length         = received.length;
+    kernel_o.atomic         = completion.atomic;
+    kernel_o.old            = completion.old;
     kernel_o.barrier        = events.kernel_barrier;
     kernel_o.barrier_status = events.kernel_status;
   end
@@ -620,7 +637,7 @@ module rma_coprocessor #(
   // Answers to commands; in a reset they are answers to recalls, and are ignored.
 `define ALCOR_COVER_ANSWER(status_) \
   `ALCOR_COVER(c_answers_reply_``status_, \
-               completion_valid && completion_ready && !drain && completion.status == ST_``status_)
+               completion_valid && completion_ready && !drain && completion.ended.status == ST_``status_)
   `ALCOR_COVER_ANSWER(OK)
   `ALCOR_COVER_ANSWER(BAD_SLOT)
   `ALCOR_COVER_ANSWER(OUT_OF_BOUNDS)

@@ -137,6 +137,7 @@ module rma_front_end (
       // Decoded here, where there is time for it: EX1 cuts packets.
       ex1_q.x_get      <= or_q.opcode == OP_X_GET;
       ex1_q.x_transfer <= or_q.opcode == OP_X_PUT || or_q.opcode == OP_X_GET;
+      ex1_q.atomic     <= (or_q.opcode & 8'hE0) == OP_X_SWAP && or_q.opcode[3:0] <= AT_MAX_UNSIGNED;
       ex1_q.match      <= match_i;
       ex1_q.slot       <= match_slot_i;
       ex1_q.data8      <= data8_i;

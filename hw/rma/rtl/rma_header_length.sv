@@ -1,20 +1,34 @@
 import alcor_abi_pkg::*;
 
-/// Header words of a packet behind the first, by its type. Combinational.
+/// Header words of a packet behind the first, by its first. Combinational.
 module rma_header_length (
-    /// Type of the packet.
-    input  alcor_abi_pkg::packet_type_e ptype_i,
+    /// First header word of the packet.
+    input  logic [31:0] header_i,
     /// Header words behind the first.
-    output logic [2:0]                  behind_o
+    output logic [2:0]  behind_o
 );
 
+  alcor_abi_pkg::x_header_t header;
+  alcor_abi_pkg::x_atomic_t atomic;
+  alcor_abi_pkg::x_old_t old;
+
+  assign header = header_i;
+  assign atomic = header_i;
+  assign old    = header_i;
+
   always_comb begin
-    unique case (ptype_i)
+    unique case (header.ptype)
       PT_MESSAGE: behind_o = 3'd3;
       PT_GET:     behind_o = 3'd1;
       PT_XPUT:    behind_o = 3'd2;
-      PT_XGET:    behind_o = 3'd3;
-      PT_XDATA:   behind_o = 3'd2;
+      PT_XGET: begin
+        behind_o = 3'd3;
+        // Offset and x_operation, then one or two values of one or two words.
+        if (atomic.atomic && !atomic.message) begin
+          behind_o = 3'd2 + (atomic.compare ? 3'd2 : 3'd1) + (atomic.wide ? (atomic.compare ? 3'd2 : 3'd1) : 3'd0);
+        end
+      end
+      PT_XDATA:   behind_o = (old.atomic && !old.wide) ? 3'd1 : 3'd2;
       default:    behind_o = 3'd0;
     endcase
   end

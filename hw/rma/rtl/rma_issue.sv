@@ -18,6 +18,8 @@ module rma_issue #(
     parameter int unsigned MESSAGES = 0,
     /// Bytes of an eager message at most.
     parameter int unsigned FRAGMENT = 256,
+    /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
+    parameter bit EARLY = 1'b1,
     /// 1: commands of a kernel come beside those of the host.
     parameter bit KERNEL = 1'b0
 ) (
@@ -75,6 +77,10 @@ module rma_issue #(
     input  logic                            task_ready_i,
     /// The task.
     output alcor_abi_pkg::read_task_t       task_o,
+    /// The packet's task goes with its first header word, and the packet ends with `last_o`.
+    output logic                            split_o,
+    /// With `split_o`: the header word that is offered is its packet's last.
+    output logic                            last_o,
 
     /// Message engine: a command is offered.
     output logic                            engine_valid_o,
@@ -180,6 +186,7 @@ module rma_issue #(
       .DESTS        (DESTS),
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),
+      .EARLY        (EARLY),
       .KERNEL       (KERNEL)
   ) u_pipeline (
       .clk_i             (clk_i),
@@ -206,6 +213,8 @@ module rma_issue #(
       .task_valid_o      (task_valid_o),
       .task_ready_i      (task_ready_i),
       .task_o            (task_o),
+      .split_o           (split_o),
+      .last_o            (last_o),
       .engine_valid_o    (engine_valid_o),
       .engine_ready_i    (engine_ready_i),
       .engine_o          (engine_o),

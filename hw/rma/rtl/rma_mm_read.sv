@@ -26,8 +26,10 @@
 /// offered, while no read is under way. The first beat of payload is at the output two cycles after its data came from
 /// the memory, in the next cycle after the header's last at the earliest.
 module rma_mm_read #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter  int unsigned DATA_W      = 32,
+    /// Header words that a beat of several words has at most: 4 or 8.
+    parameter  int unsigned HEADS       = 4,
     /// Words of the Head FIFO, with beats of a word.
     parameter  int unsigned HEAD_DEPTH  = 16,
     /// Tasks of the MM Interface FIFO.
@@ -50,8 +52,8 @@ module rma_mm_read #(
     output logic                      head_ready_o,
     /// The word.
     input  logic [31:0]               head_i,
-    /// A task is offered; its last header word comes with it or came before. With beats of several
-    /// words, the next packet's first comes after it.
+    /// A task is offered, no earlier than its packet's first header word. With beats of several words, the packet's last
+    /// header word comes with it.
     input  logic                      task_valid_i,
     /// There is room.
     output logic                      task_ready_o,
@@ -79,7 +81,7 @@ module rma_mm_read #(
 
   localparam int unsigned Words = DATA_W / 32;
   localparam int unsigned LogWords = $clog2(Words);
-  localparam int unsigned HeadW = (Words == 1) ? 32 : 128;
+  localparam int unsigned HeadW = (Words == 1) ? 32 : 32 * HEADS;
   localparam int unsigned CreditW = $clog2(OUT_DEPTH + 1);
 
   // ---------------------------------------------------------------- queues
@@ -119,14 +121,14 @@ module rma_mm_read #(
     `ALCOR_IMPLIES(a_has_heads, task_valid, heads != '0)
   end else begin : g_beats
     logic [2:0] count_d, count_q;
-    logic [127:0] heads_d, heads_q;
+    logic [HeadW-1:0] heads_d, heads_q;
     logic task_empty;
 
     always_comb begin
       heads_d = heads_q;
       count_d = count_q;
       if (head_valid_i && head_ready_o) begin
-        for (int unsigned w = 0; w < 4; w++) begin
+        for (int unsigned w = 0; w < HEADS; w++) begin
           if (count_q == 3'(w)) heads_d[32*w+:32] = head_i;
           else if (count_q == '0) heads_d[32*w+:32] = '0;
         end
@@ -140,7 +142,7 @@ module rma_mm_read #(
       else count_q <= count_d;
     end
 
-    fifo #(.WIDTH(128 + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
+    fifo #(.WIDTH(HeadW + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
         .data_i({heads_d, task_i.words[COUNT_W-1:0], task_i.address}), .valid_o(task_valid),
         .ready_i(task_ready), .data_o({head, words, address}), .empty_o(task_empty), .usage_o()
@@ -152,7 +154,7 @@ module rma_mm_read #(
     assign queues_empty = count_q == '0 && task_empty;
 
     `ALCOR_IMPLIES(a_whole_header, task_valid_i && task_ready_o, count_d == task_i.heads)
-    `ALCOR_IMPLIES(a_room_in_header, head_valid_i, count_q < 3'd4)
+    `ALCOR_IMPLIES(a_room_in_header, head_valid_i, 32'(count_q) < HEADS)
   end
 
   // ---------------------------------------------------------------- issue: a beat of header or a read
@@ -271,8 +273,8 @@ module rma_mm_read #(
   assign out_taken = out_valid_o && out_ready_i;
   assign idle_o    = queues_empty && out_empty && !way_valid;
 
-  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
-                     "rma_mm_read: DATA_W must be 32, 128, 256 or 512")
+  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 256 || DATA_W == 512,
+                     "rma_mm_read: DATA_W must be 32, 256 or 512")
   `ALCOR_CHECK_PARAM(g_check_latency, MEM_LATENCY >= 1, "rma_mm_read: MEM_LATENCY must be 1 or more")
   `ALCOR_IMPLIES(a_out_room, land_valid && !land_prime, out_room)
   `ALCOR_IMPLIES(a_answer_of_a_read, read_i.rvalid, way_valid)

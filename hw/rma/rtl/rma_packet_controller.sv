@@ -14,16 +14,23 @@ import alcor_abi_pkg::*;
 /// says where the payload goes. A copy of the engine from one place in memory to another becomes an XDATA packet to this rank itself,
 /// as the answer to an XGET would.
 ///
+/// An atomic operation waits here until its word is written and its answer sent: no other packet comes between. On the
+/// reply plane such an answer is a completion, and writes nothing.
+///
 /// A packet that ends within its header is dropped as malformed.
 ///
 /// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
-/// XGET 8, a message 4, with a payload 5 and the time to its verdict. An acknowledgement leaves while a message comes, or
-/// beside the header word of the next packet.
+/// XGET 8, a message 4, with a payload 5 and the time to its verdict, an atomic operation 6 and the time for the memory. An
+/// acknowledgement leaves while a message comes, or beside the header word of the next packet.
 module rma_packet_controller #(
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,
+    /// Bits of a beat of node memory: 32, 256 or 512.
+    parameter int unsigned DATA_W = 32,
     /// Payload words of an extended packet, a power of two.
-    parameter int unsigned PAYLOAD_WORDS = 128
+    parameter int unsigned PAYLOAD_WORDS = 128,
+    /// Bytes of a beat; derived, not to be set.
+    localparam int unsigned Bytes = DATA_W / 8
 ) (
     /// Clock.
     input  logic                            clk_i,
@@ -81,6 +88,31 @@ module rma_packet_controller #(
     /// The copy.
     input  alcor_abi_pkg::copy_t            copy_i,
 
+    /// Request plane: all write tasks are done.
+    input  logic                            settled_i,
+    /// Request plane, atomic operation: a read of node memory.
+    output alcor_abi_pkg::memory_request_t  atomic_read_o,
+    /// Its answer.
+    input  alcor_abi_pkg::memory_answer_t   atomic_read_i,
+    /// Data, with `atomic_read_i.rvalid`.
+    input  logic [DATA_W-1:0]               atomic_data_i,
+    /// Request plane, atomic operation: a write of node memory is offered, while all write tasks are done.
+    output logic                            atomic_write_o,
+    /// The write is done.
+    input  logic                            atomic_written_i,
+    /// Address of the write's first word.
+    output logic [29:0]                     atomic_address_o,
+    /// Data of the write.
+    output logic [DATA_W-1:0]               atomic_data_o,
+    /// Byte strobes of the write.
+    output logic [Bytes-1:0]                atomic_strobe_o,
+    /// Reply plane: an atomic operation of this rank has been carried out.
+    output logic                            answered_valid_o,
+    /// Its completion is taken.
+    input  logic                            answered_ready_i,
+    /// Its completion.
+    output alcor_abi_pkg::answered_t        answered_o,
+
     /// A write task is offered.
     output logic                            write_valid_o,
     /// The task is taken.
@@ -131,7 +163,9 @@ module rma_packet_controller #(
     DataTask,     // write task
     AckTask,      // XACK: task without payload
     Reply,        // rma_reply_sender sends XDATA
-    Message       // rma_message_port takes a message
+    Message,      // rma_message_port takes a message
+    Atomic,       // rma_atomic carries an atomic operation out
+    Old           // XDATA of an atomic operation: completion
   } state_e;
 
   state_e state_d, state_q;
@@ -147,6 +181,8 @@ module rma_packet_controller #(
   alcor_abi_pkg::x_data_t header_data;
   alcor_abi_pkg::x_ack_t header_ack;
   alcor_abi_pkg::message_t header_message;
+  alcor_abi_pkg::x_atomic_t header_atomic;
+  alcor_abi_pkg::x_old_t incoming_old, header_old;
   alcor_abi_pkg::get_header2_t answer_q;
   alcor_abi_pkg::x_length_t length, incoming_length;
   alcor_abi_pkg::packet_type_e ptype;
@@ -161,18 +197,29 @@ module rma_packet_controller #(
   assign header_data     = header_q;
   assign header_ack      = header_q;
   assign header_message  = header_q;
+  assign header_atomic   = header_q;
+  assign incoming_old    = head_i;
+  assign header_old      = header_q;
   assign length          = left_q;
   assign ptype           = header.ptype;
   assign is_get          = ptype == PT_GET || ptype == PT_XGET;
   assign is_extended     = ptype == PT_XPUT || ptype == PT_XGET;
-  // The last packet of a command holds all that is left of it, and no other packet does.
-  assign beyond          = is_extended && (header.beyond || header.last != fits_q);
+  // The last packet of a command holds all that is left of it, and no other packet does. An atomic operation has one packet,
+  // and no payload.
+  assign beyond          = is_extended && !is_atomic && (header.beyond || header.last != fits_q);
   assign lookup_o.valid  = take_header;
   assign lookup_o.slot   = incoming.slot;
 
   // An XGET of the message engine, and in answer to it, or a copy, XDATA.
   logic is_fetch, is_moved;
+  // An atomic operation, and the answer to one.
+  logic is_atomic, is_old;
+  // The atomic unit has the packet.
+  logic atomic_active;
 
+  assign atomic_active = is_atomic && (state_q == XLength || state_q == Atomic);
+  assign is_atomic     = REQUESTS && ptype == PT_XGET && header_atomic.atomic && !header_atomic.message;
+  assign is_old        = !REQUESTS && ptype == PT_XDATA && header_old.atomic;
   assign is_fetch      = REQUESTS && ptype == PT_XGET && header.message;
   assign is_moved      = !REQUESTS && ptype == PT_XDATA && header_data.message;
   assign fetch_valid_o = take_header && REQUESTS;
@@ -186,6 +233,7 @@ module rma_packet_controller #(
   rma_access_check u_access_check (
       .window_i    (window_i),
       .read_i      (is_get),
+      .write_i     (!is_get || is_atomic),
       .beyond_i    (beyond),
       .end_i       (end_q),
       .fetch_i     (is_fetch),
@@ -282,6 +330,69 @@ module rma_packet_controller #(
     assign arrival_o    = '0;
   end
 
+  // ---------------------------------------------------------------- atomic operations
+
+  logic atomic_done, atomic_dropped, atomic_take, atomic_head_valid, atomic_task_valid;
+  logic [31:0] atomic_head;
+  alcor_abi_pkg::read_task_t atomic_task;
+  alcor_abi_pkg::x_operation_t operation;
+
+  assign operation = left_q;
+
+  if (REQUESTS) begin : g_atomic
+    rma_atomic #(
+        .DATA_W(DATA_W)
+    ) u_atomic (
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .active_i          (atomic_active),
+        .named_i           (state_q == Atomic),
+        .header_i          (header_atomic),
+        .operation_i       (operation),
+        .address_i         (address_q),
+        .refused_i         (access_refused),
+        .settled_i         (settled_i),
+        .cut_i             (atomic_active && head_taken && head_cut_i),
+        .done_o            (atomic_done),
+        .dropped_o         (atomic_dropped),
+        .head_valid_i      (head_valid_i),
+        .head_ready_o      (atomic_take),
+        .head_i            (head_i),
+        .read_o            (atomic_read_o),
+        .read_i            (atomic_read_i),
+        .read_data_i       (atomic_data_i),
+        .write_valid_o     (atomic_write_o),
+        .write_ready_i     (atomic_written_i),
+        .write_address_o   (atomic_address_o),
+        .write_data_o      (atomic_data_o),
+        .write_strobe_o    (atomic_strobe_o),
+        .reply_head_valid_o(atomic_head_valid),
+        .reply_head_ready_i(reply_head_ready_i),
+        .reply_head_o      (atomic_head),
+        .reply_task_valid_o(atomic_task_valid),
+        .reply_task_ready_i(reply_task_ready_i),
+        .reply_task_o      (atomic_task)
+    );
+  end else begin : g_no_atomic
+    assign {atomic_dropped, atomic_take, atomic_head_valid, atomic_task_valid, atomic_write_o} = '0;
+    assign atomic_done      = 1'b1;
+    assign atomic_head      = '0;
+    assign atomic_task      = '0;
+    assign atomic_read_o    = '0;
+    assign atomic_address_o = '0;
+    assign atomic_data_o    = '0;
+    assign atomic_strobe_o  = '0;
+
+    logic unused_atomic;
+    assign unused_atomic = ^{settled_i, atomic_read_i, atomic_data_i, atomic_written_i, operation};
+  end
+
+  // The old value comes in one word or in two, the lower one first.
+  assign answered_o.atomic       = 1'b1;
+  assign answered_o.old          = header_old.wide ? {head_i, laddr_q} : {32'd0, head_i};
+  assign answered_o.ended.status = ST_OK;
+  assign answered_o.ended.id     = header_old.id;
+
   // ---------------------------------------------------------------- answers
 
   logic data_done, data_head_valid, data_task_valid;
@@ -375,8 +486,9 @@ module rma_packet_controller #(
     reply_task_o.words   = '0;
     reply_task_o.address = address_q;
 
-    checks    = 1'b0;
-    malformed = 1'b0;
+    checks           = 1'b0;
+    malformed        = 1'b0;
+    answered_valid_o = 1'b0;
 
     if (sends_ack) begin
       reply_head_o       = ack_header;
@@ -402,7 +514,9 @@ module rma_packet_controller #(
             PT_XPUT: if (REQUESTS) state_d = XOffset; else malformed = 1'b1;
             PT_XGET: if (REQUESTS) state_d = XOffset; else malformed = 1'b1;
             PT_MESSAGE: if (REQUESTS) state_d = Message; else malformed = 1'b1;
-            PT_XDATA: if (!REQUESTS) state_d = DataAddress; else malformed = 1'b1;
+            PT_XDATA:
+            if (!REQUESTS) state_d = (incoming_old.atomic && !incoming_old.wide) ? Old : DataAddress;
+            else malformed = 1'b1;
             PT_XACK: if (!REQUESTS) state_d = AckTask; else malformed = 1'b1;
             default: ;
           endcase
@@ -442,14 +556,16 @@ module rma_packet_controller #(
       end
 
       XOffset: begin
-        take = 1'b1;
+        take  = 1'b1;
+        end_d = 34'(head_i) + (header_atomic.wide ? 34'd8 : 34'd4);
         if (head_valid_i) state_d = XLength;
       end
 
       XLength: begin
-        take  = 1'b1;
-        end_d = 34'(offset_q) + (header.last ? 34'(incoming_length.length) : 34'(head_i));
-        if (head_valid_i) state_d = (ptype == PT_XGET) ? XLaddr : XCheck;
+        take = 1'b1;
+        if (!is_atomic) end_d = 34'(offset_q) + (header.last ? 34'(incoming_length.length) : 34'(head_i));
+        if (head_valid_i && is_atomic) state_d = Atomic;
+        else if (head_valid_i) state_d = (ptype == PT_XGET) ? XLaddr : XCheck;
       end
 
       XLaddr: begin
@@ -487,7 +603,7 @@ module rma_packet_controller #(
 
       DataAddress: begin
         take = 1'b1;
-        if (head_valid_i) state_d = DataLength;
+        if (head_valid_i) state_d = is_old ? Old : DataLength;
       end
 
       DataLength: begin
@@ -523,10 +639,26 @@ module rma_packet_controller #(
         if (message_done) state_d = Idle;
       end
 
+      Atomic: begin
+        take               = atomic_take;
+        reply_head_valid_o = atomic_head_valid;
+        reply_head_o       = atomic_head;
+        reply_task_valid_o = atomic_task_valid;
+        reply_task_o       = atomic_task;
+        if (atomic_done) state_d = (access_refused && !atomic_dropped) ? XCheck : Idle;
+      end
+
+      Old: begin
+        answered_valid_o = head_valid_i;
+        take             = answered_ready_i;
+        if (head_valid_i && answered_ready_i) state_d = Idle;
+      end
+
       default: state_d = Idle;
     endcase
 
-    if (head_taken && head_cut_i) state_d = Idle;
+    // A read of an atomic operation may be under way.
+    if (head_taken && head_cut_i) state_d = atomic_active ? Atomic : Idle;
   end
 
   assign head_ready_o = take || take_header;
@@ -562,7 +694,9 @@ module rma_packet_controller #(
       endcase
     end
     if (state_q == XLength || state_q == XLaddr) fits_q <= fits_d;
-    if (state_q == XLength || state_q == GetHeader2) address_q <= (is_fetch ? fetch_i.address : window_i.base) + offset_q;
+    if (state_q == XOffset) address_q <= window_i.base + head_i;
+    if ((state_q == XLength && !is_atomic) || state_q == GetHeader2)
+      address_q <= (is_fetch ? fetch_i.address : window_i.base) + offset_q;
     if (state_q == XCheck) moved_status_q <= is_fetch ? status : ST_OK;
     if (copy_ready_o) begin
       header_q       <= copy_header;

@@ -8,8 +8,10 @@ import alcor_abi_pkg::*;
 /// beat is its header, whose words leave one by one; a PUT-1 of one beat has its payload behind its header word.
 /// Beats behind the header of a packet whose type has no payload are dropped, and the packet is malformed.
 module rma_parser #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
+    /// Header words that a beat of several words has at most: 4 or 8.
+    parameter int unsigned HEADS = 4,
     /// Words of the Head FIFO, or headers where a beat has several words.
     parameter int unsigned HEAD_DEPTH = 16,
     /// Beats of the In FIFO.
@@ -57,9 +59,12 @@ module rma_parser #(
     output logic              idle_o
 );
 
+  localparam int unsigned LogHeads = $clog2(HEADS);
+
   logic in_packet_d, in_packet_q;
   logic let_in, in_valid, in_ready, taken;
   alcor_abi_pkg::x_header_t in_header;
+  alcor_abi_pkg::x_old_t in_old;
   logic heads_empty, payload_room, payload_in, payload_empty;
   // The packet's type has payload; the beat is one of the header.
   logic carries, carries_q, is_head;
@@ -67,6 +72,7 @@ module rma_parser #(
 
   // All headers have their type in the same place.
   assign in_header   = in_data_i[31:0];
+  assign in_old      = in_data_i[31:0];
   assign let_in      = in_packet_q || !hold_i;
   assign in_valid    = in_valid_i && let_in;
   assign in_ready_o  = in_ready && let_in;
@@ -79,7 +85,8 @@ module rma_parser #(
     if (!in_packet_q) carries_q <= carries;
   end
 
-  assign carries     = in_header.ptype != PT_GET && in_header.ptype != PT_XGET && in_header.ptype != PT_XACK;
+  assign carries     = in_header.ptype != PT_GET && in_header.ptype != PT_XGET && in_header.ptype != PT_XACK &&
+                       !(in_header.ptype == PT_XDATA && in_old.atomic);
   assign malformed_o = taken && in_last_i && !is_head && !carries_q;
 
   if (DATA_W == 32) begin : g_words
@@ -87,7 +94,7 @@ module rma_parser #(
     logic [2:0] behind, heads_behind, heads_left_q;
 
     rma_header_length u_header_length (
-        .ptype_i (in_header.ptype),
+        .header_i(in_header),
         .behind_o(behind)
     );
 
@@ -116,10 +123,9 @@ module rma_parser #(
     `ALCOR_COVER(c_full_received_heads, !head_room)
   end else begin : g_beats
     logic head_room, beside, last_word;
-    logic [127:0] heads;
-    alcor_abi_pkg::x_header_t header_out;
+    logic [32*HEADS-1:0] heads;
     logic [2:0] behind;
-    logic [1:0] word_q;
+    logic [LogHeads-1:0] word_q;
 
     // Header and payload of one beat go to their queues together.
     assign beside       = !in_packet_q && in_last_i && in_header.ptype == PT_PUT_1;
@@ -128,17 +134,15 @@ module rma_parser #(
     assign payload_in   = in_valid && (is_head ? beside && head_room : carries_q);
     assign payload_word = in_packet_q ? in_data_i : in_data_i >> 32;
 
-    fifo #(.WIDTH(1 + 128), .DEPTH(HEAD_DEPTH)) u_head_fifo (
+    fifo #(.WIDTH(1 + 32 * HEADS), .DEPTH(HEAD_DEPTH)) u_head_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(in_valid && is_head && (!beside || payload_room)),
-        .ready_o(head_room), .data_i({!beside && (in_last_i || !carries), in_data_i[127:0]}), .valid_o(head_valid_o),
+        .ready_o(head_room), .data_i({!beside && (in_last_i || !carries), in_data_i[32*HEADS-1:0]}), .valid_o(head_valid_o),
         .ready_i(head_ready_i && last_word),
         .data_o({head_bare_o, heads}), .empty_o(heads_empty), .usage_o()
     );
 
-    assign header_out = heads[31:0];
-
     rma_header_length u_header_length (
-        .ptype_i (header_out.ptype),
+        .header_i(heads[31:0]),
         .behind_o(behind)
     );
 
@@ -162,8 +166,8 @@ module rma_parser #(
 
   assign idle_o = !in_packet_q && heads_empty && payload_empty;
 
-  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 128 || DATA_W == 256 || DATA_W == 512,
-                     "rma_parser: DATA_W must be 32, 128, 256 or 512")
+  `ALCOR_CHECK_PARAM(g_check_width, DATA_W == 32 || DATA_W == 256 || DATA_W == 512,
+                     "rma_parser: DATA_W must be 32, 256 or 512")
   `ALCOR_COVER(c_full_in, !payload_room)
 
 endmodule

@@ -25,6 +25,8 @@ module rma_pipeline #(
     parameter int unsigned MESSAGES = 256,
     /// Bytes of an eager message at most.
     parameter int unsigned FRAGMENT = 256,
+    /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
+    parameter bit EARLY = 1'b1,
     /// 1: commands of a kernel come beside those of the host.
     parameter bit KERNEL = 1'b0
 ) (
@@ -79,6 +81,10 @@ module rma_pipeline #(
     input  logic                            task_ready_i,
     /// The task.
     output alcor_abi_pkg::read_task_t       task_o,
+    /// The packet's task goes with its first header word, and the packet ends with `last_o`.
+    output logic                            split_o,
+    /// With `split_o`: the header word that is offered is its packet's last.
+    output logic                            last_o,
 
     /// Message engine: a command is offered.
     output logic                            engine_valid_o,
@@ -163,8 +169,12 @@ module rma_pipeline #(
       OP_PUT_1, OP_PUT_N, OP_GET: is_paper = 1'b1;
       OP_X_PUT, OP_X_GET, OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: is_x = 1'b1;
       OP_X_OFFSET, OP_X_LADDR, OP_X_LENGTH, OP_X_TAG: is_operand = 1'b1;
+      OP_X_OPERAND, OP_X_OPERAND_HIGH, OP_X_COMPARE, OP_X_COMPARE_HIGH: is_operand = 1'b1;
       OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE, OP_X_WINDOW: ;
-      default: is_known = 1'b0;
+      default: begin
+        is_known = ex1.atomic;
+        is_x     = ex1.atomic;
+      end
     endcase
   end
 
@@ -221,7 +231,7 @@ module rma_pipeline #(
 
   // ---------------------------------------------------------------- the blocks in EX1
 
-  logic paper_head_valid, paper_task_valid, paper_refused, x_head_valid, x_task_valid;
+  logic paper_head_valid, paper_task_valid, paper_refused, x_head_valid, x_task_valid, x_last;
   logic [31:0] paper_head, x_head;
   alcor_abi_pkg::read_task_t paper_task, x_task;
   alcor_abi_pkg::status_e pair_status;
@@ -300,6 +310,7 @@ module rma_pipeline #(
       .DESTS        (DESTS),
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),
+      .EARLY        (EARLY),
       .KERNEL       (KERNEL)
   ) u_transfer (
       .clk_i             (clk_i),
@@ -320,6 +331,7 @@ module rma_pipeline #(
       .task_valid_o      (x_task_valid),
       .task_ready_i      (task_ready_i),
       .task_o            (x_task),
+      .last_o            (x_last),
       .engine_valid_o    (engine_valid_o),
       .engine_ready_i    (engine_ready_i),
       .engine_o          (engine_o),
@@ -336,6 +348,8 @@ module rma_pipeline #(
   assign head_o       = (sending_o || is_pair) ? paper_head : x_head;
   assign task_valid_o = sending_o ? paper_task_valid : x_task_valid;
   assign task_o       = sending_o ? paper_task : x_task;
+  assign split_o      = EARLY && ex1_goes && ex1.atomic && !sending_o;
+  assign last_o       = x_last;
 
   // ---------------------------------------------------------------- events
 

@@ -9,7 +9,7 @@ import alcor_abi_pkg::*;
 /// leaves when its write is done: on the request plane it becomes an acknowledgement, on the reply plane a
 /// completion, or it goes to the message engine.
 module rma_receive #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,
@@ -49,6 +49,13 @@ module rma_receive #(
     /// The window that was looked up.
     input  alcor_abi_pkg::window_t      window_i,
 
+    /// Request plane, atomic operations: a read of node memory.
+    output alcor_abi_pkg::memory_request_t read_o,
+    /// Its answer.
+    input  alcor_abi_pkg::memory_answer_t read_i,
+    /// Data, with `read_i.rvalid`.
+    input  logic [DATA_W-1:0]           read_data_i,
+
     /// A memory write is offered.
     output logic                        write_valid_o,
     /// The write is done.
@@ -83,7 +90,7 @@ module rma_receive #(
     /// The completion is entered.
     input  logic                        completion_ready_i,
     /// The completion.
-    output alcor_abi_pkg::completion_t  completion_o,
+    output alcor_abi_pkg::answered_t    completion_o,
 
     /// Packets that were refused.
     output alcor_abi_pkg::refusal_t     refusal_o,
@@ -101,6 +108,7 @@ module rma_receive #(
 
   rma_parser #(
       .DATA_W    (DATA_W),
+      .HEADS     ((REQUESTS && DATA_W >= 256) ? 8 : 4),
       .HEAD_DEPTH(HEAD_DEPTH),
       .IN_DEPTH  (IN_DEPTH)
   ) u_parser (
@@ -131,6 +139,11 @@ module rma_receive #(
   logic surplus, wrong_length;
   alcor_abi_pkg::refusal_t refusal;
   alcor_abi_pkg::write_task_t write_task;
+  logic payload_write, atomic_write, answered_valid, answered_ready;
+  logic [29:0] payload_address, atomic_address;
+  logic [DATA_W-1:0] payload_data, atomic_data;
+  logic [Bytes-1:0] payload_strobe, atomic_strobe;
+  alcor_abi_pkg::answered_t answered;
   alcor_abi_pkg::note_t note;
   logic ack_valid, ack_ready, engine_ack_ready;
   alcor_abi_pkg::acknowledgement_t ack;
@@ -140,6 +153,7 @@ module rma_receive #(
 
   rma_packet_controller #(
       .REQUESTS     (REQUESTS),
+      .DATA_W       (DATA_W),
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
   ) u_packet_controller (
       .clk_i             (clk_i),
@@ -168,6 +182,18 @@ module rma_receive #(
       .copy_valid_i      (engine_i.copy_valid),
       .copy_ready_o      (copy_ready),
       .copy_i            (engine_i.copy),
+      .settled_i         (writes_idle),
+      .atomic_read_o     (read_o),
+      .atomic_read_i     (read_i),
+      .atomic_data_i     (read_data_i),
+      .atomic_write_o    (atomic_write),
+      .atomic_written_i  (write_ready_i),
+      .atomic_address_o  (atomic_address),
+      .atomic_data_o     (atomic_data),
+      .atomic_strobe_o   (atomic_strobe),
+      .answered_valid_o  (answered_valid),
+      .answered_ready_i  (answered_ready),
+      .answered_o        (answered),
       .write_valid_o     (task_valid),
       .write_ready_i     (task_ready),
       .write_o           (write_task),
@@ -198,17 +224,23 @@ module rma_receive #(
       .in_ready_o     (payload_ready),
       .in_data_i      (payload),
       .in_last_i      (payload_last),
-      .write_valid_o  (write_valid_o),
+      .write_valid_o  (payload_write),
       .write_ready_i  (write_ready_i),
-      .write_address_o(write_address_o),
-      .write_data_o   (write_data_o),
-      .write_strobe_o (write_strobe_o),
+      .write_address_o(payload_address),
+      .write_data_o   (payload_data),
+      .write_strobe_o (payload_strobe),
       .note_valid_o   (note_valid),
       .note_ready_i   (note_ready),
       .note_o         (note),
       .malformed_o    (wrong_length),
       .idle_o         (writes_idle)
   );
+
+  // An atomic operation writes only while no write task is queued, so the two never write in the same cycle.
+  assign write_valid_o   = payload_write || atomic_write;
+  assign write_address_o = atomic_write ? atomic_address : payload_address;
+  assign write_data_o    = atomic_write ? atomic_data : payload_data;
+  assign write_strobe_o  = atomic_write ? atomic_strobe : payload_strobe;
 
   always_comb begin
     refusal_o = refusal;
@@ -260,18 +292,34 @@ module rma_receive #(
 
     assign completion_valid_o = 1'b0;
     assign completion_o       = '0;
+    assign answered_ready     = 1'b0;
+
+    logic unused_answered;
+    assign unused_answered = ^{answered_valid, answered};
   end else begin : g_complete
+    logic noted;
+
     assign ack_valid          = 1'b0;
     assign ack                = '0;
     assign acks_empty         = 1'b1;
     assign engine_ack_ready   = 1'b0;
     assign note_ready         = note.kind != NkCommand || completion_ready_i;
-    assign completion_valid_o = note_valid && note.kind == NkCommand;
-    assign completion_o       = {note.told.status, note.told.id};
+    assign noted              = note_valid && note.kind == NkCommand;
+    assign answered_ready     = completion_ready_i && !noted;
+    assign completion_valid_o = noted || answered_valid;
+
+    always_comb begin
+      completion_o = answered;
+      if (noted) begin
+        completion_o       = '0;
+        completion_o.ended = {note.told.status, note.told.id};
+      end
+    end
   end
 
   assign idle_o = parser_idle && controller_idle && writes_idle && acks_empty;
 
+  `ALCOR_ASSERT(a_one_write, !(payload_write && atomic_write))
   `ALCOR_ASSERT(a_room_for_acks, !note_valid || note_ready || !REQUESTS)
 
 endmodule

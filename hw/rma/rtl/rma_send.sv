@@ -3,7 +3,7 @@
 /// Requests come from the pipeline, the message engine and recalls, which take turns; replies come from the request
 /// plane's receive side. The two planes share nothing: each reads node memory by itself.
 module rma_send #(
-    /// Bits of a beat: 32, 128, 256 or 512.
+    /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Payload words of an extended packet, a power of two.
     parameter int unsigned PAYLOAD_WORDS = 128,
@@ -33,6 +33,10 @@ module rma_send #(
     output logic                      pipeline_task_ready_o,
     /// The task.
     input  alcor_abi_pkg::read_task_t pipeline_task_i,
+    /// Pipeline: the packet's task goes with its first header word, and the packet ends with `pipeline_last_i`.
+    input  logic                      pipeline_split_i,
+    /// Pipeline, with `pipeline_split_i`: the header word that is offered is its packet's last.
+    input  logic                      pipeline_last_i,
 
     /// Message engine: a header word is offered.
     input  logic                      engine_head_valid_i,
@@ -96,6 +100,8 @@ module rma_send #(
 );
 
   localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1);
+  // A beat holds the header of an atomic operation, of up to 7 words; replies have shorter headers.
+  localparam int unsigned RequestHeads = (DATA_W < 256) ? 4 : 8;
   localparam int unsigned Request = 0;
   localparam int unsigned Reply = 1;
 
@@ -106,8 +112,8 @@ module rma_send #(
 
   // ---------------------------------------------------------------- turns on the request plane
 
-  // A packet is open from its first header word to its task. The pipeline is idle while recalls are sent, and gives
-  // them its turns.
+  // A packet is open from its first header word to its task, or, where the task came early, to its last word. The
+  // pipeline is idle while recalls are sent, and gives them its turns.
   logic engine_turn_d, engine_turn_q, recall_turn_d, recall_turn_q, open_d, open_q, pipeline_turn;
 
   assign pipeline_turn = !engine_turn_q && !recall_turn_q;
@@ -136,12 +142,14 @@ module rma_send #(
   assign recall_head_ready_o   = recall_turn_q && head_ready[Request];
   assign recall_task_ready_o   = recall_turn_q && task_ready[Request];
 
-  // The turn may change where no packet is open and no header word waits: with a packet's task, or between packets.
-  logic task_taken, changes;
+  // The turn may change where no packet is open and no header word waits: with a packet's end, or between packets.
+  logic head_taken, task_taken, packet_ends, changes;
 
-  assign task_taken = request_task_valid && task_ready[Request];
-  assign changes    = request_head_valid ? (head_ready[Request] && task_taken) : (!open_q || task_taken);
-  assign open_d     = !task_taken && (open_q || (request_head_valid && head_ready[Request]));
+  assign head_taken  = request_head_valid && head_ready[Request];
+  assign task_taken  = request_task_valid && task_ready[Request];
+  assign packet_ends = (pipeline_turn && pipeline_split_i) ? head_taken && pipeline_last_i : task_taken;
+  assign changes     = request_head_valid ? (head_ready[Request] && packet_ends) : (!open_q || packet_ends);
+  assign open_d      = !packet_ends && (open_q || head_taken);
 
   assign engine_turn_d = changes ? (engine_head_valid_i && !engine_turn_q) : engine_turn_q;
   assign recall_turn_d = changes ? (recall_i && !(engine_head_valid_i && !engine_turn_q)) : recall_turn_q;
@@ -173,6 +181,7 @@ module rma_send #(
 
     rma_mm_read #(
         .DATA_W     (DATA_W),
+        .HEADS      ((p == Request) ? RequestHeads : 4),
         .HEAD_DEPTH (HEAD_DEPTH),
         .MM_DEPTH   (MM_DEPTH),
         .OUT_DEPTH  (OUT_DEPTH),

@@ -2,12 +2,13 @@
 
 import alcor_abi_pkg::*;
 
-/// Extended commands in EX1: transfers (X_PUT, X_GET), messages (X_SEND, X_ANNOUNCE), and commands of the message
-/// engine (X_RECEIVE, X_PROBE, X_CANCEL).
+/// Extended commands in EX1: transfers (X_PUT, X_GET), atomic operations, messages (X_SEND, X_ANNOUNCE), and commands of
+/// the message engine (X_RECEIVE, X_PROBE, X_CANCEL).
 ///
 /// Operands are kept until they are written again. A transfer is cut into packets: a cycle to decide how much goes
 /// into the next packet, then a header word a cycle; the memory task goes with the last header word. A message is one
-/// packet, whose first header word leaves at once. A command that is refused enters its completion here, and sends nothing.
+/// packet, whose first header word leaves at once. An atomic operation is one packet of header words alone, whose first word
+/// leaves at once, too. A command that is refused enters its completion here, and sends nothing.
 module rma_transfer #(
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
@@ -19,6 +20,8 @@ module rma_transfer #(
     parameter int unsigned MESSAGES = 256,
     /// Bytes of an eager message at most.
     parameter int unsigned FRAGMENT = 256,
+    /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
+    parameter bit EARLY = 1'b1,
     /// 1: commands of a kernel come beside those of the host. Bit 15 of an id then tells the kernel's commands, and the
     /// last KernelCommands ids of messages are the kernel's.
     parameter bit KERNEL = 1'b0
@@ -61,6 +64,8 @@ module rma_transfer #(
     input  logic                           task_ready_i,
     /// The task.
     output alcor_abi_pkg::read_task_t      task_o,
+    /// The header word that is offered is its packet's last.
+    output logic                           last_o,
 
     /// Message engine: a command is offered.
     output logic                           engine_valid_o,
@@ -87,7 +92,9 @@ module rma_transfer #(
     Header,   // checks; header word
     Offset,   // offset, or tag
     Length,   // length
-    Address   // local address, or id
+    Address,  // local address, or id
+    Operate,  // atomic: id and operation
+    Values    // atomic: value, then value to compare with
   } state_e;
 
   // ---------------------------------------------------------------- operands
@@ -101,6 +108,7 @@ module rma_transfer #(
   logic kernel;
   logic [31:0] offset, laddr, length;
   alcor_abi_pkg::x_tag_t tag;
+  alcor_abi_pkg::atomic_operands_t operands_q, operands;
 
   assign opcode = ex1_i.command.opcode;
   assign kernel = KERNEL && ex1_i.command.kernel;
@@ -108,6 +116,7 @@ module rma_transfer #(
   assign laddr  = kernel ? kernel_i.address : laddr_q;
   assign length = kernel ? kernel_i.length : length_q;
   assign tag    = kernel ? kernel_i.tag : tag_q;
+  assign operands = kernel ? {kernel_i.compare, kernel_i.length, kernel_i.address} : operands_q;
   assign window = window_q && !kernel;
 
   always_ff @(posedge clk_i) begin
@@ -117,6 +126,10 @@ module rma_transfer #(
         OP_X_LADDR:  laddr_q <= ex1_i.command.data;
         OP_X_LENGTH: length_q <= ex1_i.command.data;
         OP_X_TAG:    tag_q <= ex1_i.command.data;
+        OP_X_OPERAND:      operands_q.value[31:0] <= ex1_i.command.data;
+        OP_X_OPERAND_HIGH: operands_q.value[63:32] <= ex1_i.command.data;
+        OP_X_COMPARE:      operands_q.compare[31:0] <= ex1_i.command.data;
+        OP_X_COMPARE_HIGH: operands_q.compare[63:32] <= ex1_i.command.data;
         OP_X_WINDOW: begin
           window_match_q <= ex1_i.match;
           window_slot_q  <= ex1_i.slot;
@@ -130,6 +143,7 @@ module rma_transfer #(
       laddr_q  <= '0;
       length_q <= '0;
       tag_q    <= '0;
+      operands_q <= '0;
     end
     if (!rst_ni || window_taken) window_q <= 1'b0;
     else if (operand_i && opcode == OP_X_WINDOW) window_q <= 1'b1;
@@ -138,7 +152,9 @@ module rma_transfer #(
   // ---------------------------------------------------------------- which command
 
   // A transfer goes to a window, a message to another rank's engine, any other command to this rank's engine.
-  logic is_get, is_transfer, is_message, is_eager, is_cancel, has_buffer, names_rank, id_bad;
+  logic is_get, is_transfer, is_atomic, is_message, is_eager, is_cancel, has_buffer, names_rank, id_bad;
+  // Of an atomic operation: its word has 64 bits, it compares, its offset is no multiple of its word's size.
+  logic is_wide, compares, misaligned;
   alcor_abi_pkg::x_commit_t commit;
   alcor_abi_pkg::x_message_t message;
   logic [7:0] slot;
@@ -147,11 +163,15 @@ module rma_transfer #(
   assign message     = ex1_i.command.data;
   assign is_get      = ex1_i.x_get;
   assign is_transfer = ex1_i.x_transfer;
+  assign is_atomic   = ex1_i.atomic;
+  assign is_wide     = opcode[4];
+  assign compares    = opcode[3:0] == AT_COMPARE_SWAP;
+  assign misaligned  = offset[1:0] != 2'd0 || (is_wide && offset[2]);
   assign is_eager    = opcode == OP_X_SEND;
   assign is_message  = is_eager || opcode == OP_X_ANNOUNCE;
   assign is_cancel   = opcode == OP_X_CANCEL;
-  assign has_buffer  = opcode != OP_X_PROBE;
-  assign names_rank  = is_transfer || is_message || !tag.any_source;
+  assign has_buffer  = opcode != OP_X_PROBE && !is_atomic;
+  assign names_rank  = is_transfer || is_atomic || is_message || !tag.any_source;
   assign slot        = window ? window_slot_q : commit.slot;
 
   logic [15:0] id;
@@ -208,9 +228,10 @@ module rma_transfer #(
       status_d = ST_OK;
       if (local_end > 33'(NODE_BYTES) && has_buffer) status_d = ST_BAD_LOCAL;
       if (is_eager && length > 32'(FRAGMENT)) status_d = ST_BAD_LENGTH;
-      if (!is_transfer && id_bad) status_d = ST_BAD_ID;
+      if (!is_transfer && !is_atomic && id_bad) status_d = ST_BAD_ID;
+      if (is_atomic && misaligned) status_d = ST_BAD_ALIGNMENT;
       if ((commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank) status_d = ST_BAD_RANK;
-      if (window && !window_match_q && is_transfer) status_d = ST_NOT_REGISTERED;
+      if (window && !window_match_q && (is_transfer || is_atomic)) status_d = ST_NOT_REGISTERED;
       if (!begun_i) status_d = ST_NOT_BEGUN;
     end
   end
@@ -220,6 +241,11 @@ module rma_transfer #(
   alcor_abi_pkg::x_header_t transfer_header;
   alcor_abi_pkg::message_t message_header;
   alcor_abi_pkg::x_length_t last_length;
+  alcor_abi_pkg::x_atomic_t atomic_header;
+  alcor_abi_pkg::x_operation_t operation;
+  // Values that are still to be sent: an atomic operation's value and the value that it compares with.
+  logic [1:0] value_d, value_q;
+  logic last_value;
 
   always_comb begin
     transfer_header        = '0;
@@ -239,11 +265,29 @@ module rma_transfer #(
 
     last_length.id     = id;
     last_length.length = go_left_q[15:0];
+
+    atomic_header         = '0;
+    atomic_header.dpid    = commit.dpid;
+    atomic_header.ptype   = PT_XGET;
+    atomic_header.last    = 1'b1;
+    atomic_header.compare = compares;
+    atomic_header.atomic  = 1'b1;
+    atomic_header.wide    = is_wide;
+    atomic_header.src     = rank_i;
+    atomic_header.slot    = slot;
+
+    operation = {id, 12'd0, opcode[3:0]};
   end
+
+  // Words of the values, in the order in which they are sent: bit 1 chooses the value, bit 0 its half.
+  assign last_value = value_q == {compares, is_wide};
 
   // ---------------------------------------------------------------- states
 
-  logic step, sends, final_word;
+  logic step, sends, final_word, with_task;
+  logic [31:0] value_word;
+
+  assign value_word = 32'((value_q[1] ? operands.compare : operands.value) >> {value_q[0], 5'd0});
 
   always_comb begin
     state_d     = state_q;
@@ -259,16 +303,17 @@ module rma_transfer #(
     go_left_d   = go_left_q;
     engine_valid_o     = 1'b0;
     completion_valid_o = 1'b0;
+    value_d            = value_q;
     if (valid_i) begin
       unique case (state_q)
         Cut: begin
           step        = 1'b1;
           state_d     = Header;
-          head_o      = message_header;
-          if (is_message && status_d == ST_OK) begin
+          head_o      = is_atomic ? atomic_header : message_header;
+          if ((is_message || is_atomic) && status_d == ST_OK) begin
             sends      = 1'b1;
             state_d    = Offset;
-            announce_o = !is_eager;
+            announce_o = is_message && !is_eager;
           end
           go_offset_d = cut_offset;
           go_laddr_d  = cut_laddr;
@@ -294,7 +339,7 @@ module rma_transfer #(
         Offset: begin
           sends   = 1'b1;
           head_o  = is_message ? 32'(tag.tag) : go_offset_q[31:0];
-          state_d = Length;
+          state_d = is_atomic ? Operate : Length;
         end
         Length: begin
           sends      = 1'b1;
@@ -307,9 +352,20 @@ module rma_transfer #(
           head_o     = is_message ? 32'(id) : go_laddr_q;
           final_word = 1'b1;
         end
+        Operate: begin
+          sends   = 1'b1;
+          head_o  = operation;
+          state_d = Values;
+          value_d = '0;
+        end
+        Values: begin
+          sends      = 1'b1;
+          head_o     = value_word;
+          final_word = last_value;
+        end
         default: state_d = Cut;
       endcase
-      if (sends) step = head_ready_i && !blocked_i && (!final_word || task_ready_i);
+      if (sends) step = head_ready_i && !blocked_i && (!with_task || task_ready_i);
       if (final_word) begin
         state_d = Cut;
         if (step) begin
@@ -319,23 +375,30 @@ module rma_transfer #(
           done_o      = last_q;
         end
       end
+      // A word of 32 bits has no upper half.
+      if (state_q == Values && step) value_d = is_wide ? value_q + 2'd1 : {1'b1, 1'b0};
       if (step) first_d = 1'b0;
       if (done_o) first_d = 1'b1;
     end
   end
 
-  assign window_taken = is_transfer && done_o && !kernel;
+  assign window_taken = (is_transfer || is_atomic) && done_o && !kernel;
   assign asked_o      = final_word && step && last_q;
 
-  assign head_valid_o = sends && (!final_word || task_ready_i);
-  assign task_valid_o = final_word && head_ready_i;
+  assign with_task    = (is_atomic && EARLY) ? (sends && state_q == Cut) : final_word;
+  assign head_valid_o = sends && (!with_task || task_ready_i);
+  assign task_valid_o = with_task && head_ready_i;
+  assign last_o       = final_word;
 
   // Words of payload are counted behind the register, where there is time for it. An XGET and an announcement carry
   // no payload.
   assign go_align       = is_transfer ? go_offset_q[1:0] : 2'd0;
   assign aligned        = bytes_q + BytesW'(go_align) + BytesW'(3);
-  assign task_o.heads   = (is_get || is_message) ? 3'd4 : 3'd3;
-  assign task_o.words   = (is_get || (is_message && !is_eager) || bytes_q == '0) ? '0 : 13'(aligned[BytesW-1:2]);
+  always_comb begin
+    task_o.heads = (is_get || is_message) ? 3'd4 : 3'd3;
+    if (is_atomic) task_o.heads = 3'd3 + ((compares ? 3'd2 : 3'd1) << is_wide);
+  end
+  assign task_o.words   = (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) ? '0 : 13'(aligned[BytesW-1:2]);
   assign task_o.address = go_laddr_q - 32'(go_align);
 
   assign completion_o.status = status_q;
@@ -352,6 +415,7 @@ module rma_transfer #(
     go_offset_q <= go_offset_d;
     go_laddr_q  <= go_laddr_d;
     go_left_q   <= go_left_d;
+    value_q     <= value_d;
     if (state_q == Cut) begin
       last_q   <= last_d;
       bytes_q  <= bytes_d;
@@ -373,7 +437,7 @@ module rma_transfer #(
                      "rma_transfer: PAYLOAD_WORDS must be a power of two, 16 to 4096")
   `ALCOR_CHECK_PARAM(g_check_fragment, MESSAGES == 0 || FRAGMENT <= 4 * PAYLOAD_WORDS,
                      "rma_transfer: an eager message must fit into a packet")
-  // A task and its last header word go together, so that tasks and headers stay in step.
+  // A task and one of its packet's header words go together, so that tasks and headers stay in step.
   `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i, head_valid_o && head_ready_i)
 
 endmodule

@@ -8,7 +8,9 @@
 //! The report also has rates of streams between two ranks, which are not in the paper: payload
 //! bytes per cycle, from the first command to the completion of the last transfer.
 
-use alcor::{BoardInfo, Cluster, Cycle, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Rights};
+use alcor::{
+    BoardInfo, Cluster, Cycle, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Request, Rights,
+};
 use alcor_abi::{Opcode, PAPER_MAX_WORDS};
 
 use crate::report::Row;
@@ -365,8 +367,81 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
                 .limit(limit(5, n)),
         );
     }
+    rows.extend(atomics(rank, &limit)?);
     Ok(rows)
 }
+
+/// Atomic operations on a word of the other rank, each with its old value in the completion ring.
+/// All operands are written. The last row is the time without the barrier: from the first command
+/// write to the completion.
+fn atomics(rank: &mut Rank, limit: &impl Fn(u32, u32) -> f64) -> alcor::Result<Vec<Row>> {
+    let is_first = rank.pid().0 == 0;
+    let peer = GlobalRank(1);
+    let words = rank.alloc_from(&[0u64, 1 << 40, 2])?;
+    let window = rank.register(&words, Rights::ALL)?;
+    let narrow = rank.alloc_from(&[3u32, 4])?;
+    let narrow_window = rank.register(&narrow, Rights::ALL)?;
+    let mut rows = Vec::new();
+    let mut row = |name: &str, rank: &mut Rank, commands, words, expected, start: Start<'_>| {
+        let mut request = None;
+        let cycles = epoch(rank, |rank| {
+            request = is_first.then(|| start(rank)).transpose()?;
+            Ok(())
+        })?;
+        rows.push(Row::new(name, cycles.into()).limit(limit(commands, words)));
+        let Some(request) = request else {
+            return Ok(());
+        };
+        let requests = [request];
+        rank.wait_any(&requests)?;
+        let old = requests[0].old_value();
+        assert!(
+            old == Some(expected),
+            "{name}: the old value is {old:?}, not {expected}"
+        );
+        let [request] = requests;
+        rank.wait(request)
+    };
+    row("fetch-add", rank, 3, 1, 4, &|rank| {
+        Ok(rank.ifetch_add(&narrow_window, peer, 1, 5)?.into_request())
+    })?;
+    row("fetch-add-64", rank, 4, 2, 1 << 40, &|rank| {
+        Ok(rank.ifetch_add(&window, peer, 1, 6 << 40)?.into_request())
+    })?;
+    row("compare-swap", rank, 4, 1, 3, &|rank| {
+        Ok(rank
+            .icompare_swap(&narrow_window, peer, 0, 3, 9)?
+            .into_request())
+    })?;
+    row("compare-swap-64", rank, 6, 2, 2, &|rank| {
+        Ok(rank
+            .icompare_swap(&window, peer, 2, 2, 10 << 40)?
+            .into_request())
+    })?;
+    let found = rank.read_vec(&words)?;
+    let found_narrow = rank.read_vec(&narrow)?;
+    if rank.pid() == peer {
+        let right = found == [0, 7 << 40, 10 << 40] && found_narrow == [9, 9];
+        assert!(
+            right,
+            "atomic operations left {found:?} and {found_narrow:?}"
+        );
+    }
+    // The other rank is in the barrier, so nothing but the operation takes time.
+    let mut cycles = 0;
+    rank.barrier()?;
+    if is_first {
+        let begin = rank.now()?;
+        rank.fetch_add(&narrow_window, peer, 1, 1)?;
+        cycles = rank.now()?.0 - begin.0;
+    }
+    rank.barrier()?;
+    rows.push(Row::new("fetch-add-completion", cycles as f64).limit(limit(3, 1) - 1.0));
+    Ok(rows)
+}
+
+/// Starts a measured operation.
+type Start<'a> = &'a dyn Fn(&mut Rank) -> alcor::Result<Request<'static>>;
 
 /// Table 9: every rank sends `h` words to every rank, itself included. In step k, rank i sends to
 /// rank i + k. Returns the cycles to the barrier at rank 0.

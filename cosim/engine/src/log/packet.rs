@@ -4,7 +4,8 @@ use std::fmt;
 
 use alcor::Status;
 use alcor_abi::packets::{
-    get_header1, get_header2, message, put_header, x_ack, x_data, x_header, x_length,
+    get_header1, get_header2, message, put_header, x_ack, x_atomic, x_data, x_header, x_length,
+    x_old, x_operation,
 };
 use alcor_abi::packets::{net_high, net_low, net_position};
 use alcor_abi::{Channel, Collective, Operation, PacketType, PhitKind};
@@ -151,13 +152,26 @@ fn extent(words: &[u32], first: u32) -> Extent {
         Some(PacketType::Get) => (2, Some(0)),
         Some(PacketType::Xput) if is_last => (3, shifted(at(1), x_length::LENGTH.get(at(2)))),
         Some(PacketType::Xput) => (3, None),
+        Some(PacketType::Xget) if is_atomic(first) => {
+            let words = 1 + x_atomic::WIDE.get(first) as usize;
+            let values = 1 + x_atomic::COMPARE.get(first) as usize;
+            (3 + values * words, Some(0))
+        }
         Some(PacketType::Xget) => (4, Some(0)),
+        Some(PacketType::Xdata) if x_old::ATOMIC.get(first) != 0 => {
+            (2 + x_old::WIDE.get(first) as usize, Some(0))
+        }
         Some(PacketType::Xdata) => (3, shifted(at(1), x_length::LENGTH.get(at(2)))),
         Some(PacketType::Message) if message::ANNOUNCE.get(first) != 0 => (4, Some(0)),
         Some(PacketType::Message) => (4, shifted(0, at(2))),
         Some(PacketType::Xack) | None => (1, Some(0)),
     };
     Extent { header, payload }
+}
+
+/// Returns whether an XGET with this first word is an atomic operation.
+fn is_atomic(first: u32) -> bool {
+    x_atomic::ATOMIC.get(first) != 0 && x_atomic::MESSAGE.get(first) == 0
 }
 
 /// The words of a packet's header and payload, as far as they were seen.
@@ -200,6 +214,21 @@ impl PacketHeader {
                 slot: Some(get_header1::SLOT.get(first)),
                 offset: Some(4 * get_header1::OFFSET.get(first)),
                 bytes: at(1).map(|word| 4 * get_header2::LENGTH.get(word)),
+                last: true,
+                ..base
+            },
+            Some(PacketType::Xget) if is_atomic(first) => Self {
+                source: Some(x_atomic::SRC.get(first)),
+                slot: Some(x_atomic::SLOT.get(first)),
+                offset: at(1),
+                id: at(2).map(|word| x_operation::ID.get(word)),
+                bytes: Some(4 << x_atomic::WIDE.get(first)),
+                last: true,
+                ..base
+            },
+            Some(PacketType::Xdata) if x_old::ATOMIC.get(first) != 0 => Self {
+                id: Some(x_old::ID.get(first)),
+                bytes: Some(4 << x_old::WIDE.get(first)),
                 last: true,
                 ..base
             },

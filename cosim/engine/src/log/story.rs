@@ -506,6 +506,7 @@ impl StoryBuilder<'_> {
         let opcode = Opcode::from_bits(offset / 4).filter(|_| offset < rank::IDENTITY);
         let id = match opcode {
             Some(Opcode::XPut | Opcode::XGet) => Some(x_commit::ID.get(data)),
+            Some(opcode) if opcode.atomic().is_some() => Some(x_commit::ID.get(data)),
             Some(Opcode::XSend | Opcode::XAnnounce | Opcode::XReceive | Opcode::XProbe) => {
                 Some(x_message::ID.get(data))
             }

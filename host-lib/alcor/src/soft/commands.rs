@@ -4,26 +4,32 @@ use alcor_abi::packets::{x_commit, x_message};
 use alcor_abi::rank::events;
 use alcor_abi::{Opcode, Status};
 
+use super::rank::Entry;
 use super::{State, target_of};
 
 /// Returns whether a command passes a collective command that waits: extended commands do. A lookup
 /// of a window does not: the collective command may change the table.
 fn passes(opcode: Opcode) -> bool {
     use Opcode::*;
-    matches!(
-        opcode,
-        XOffset
-            | XLaddr
-            | XLength
-            | XTag
-            | XPut
-            | XGet
-            | XSend
-            | XAnnounce
-            | XReceive
-            | XProbe
-            | XCancel
-    )
+    opcode.atomic().is_some()
+        || matches!(
+            opcode,
+            XOffset
+                | XLaddr
+                | XLength
+                | XTag
+                | XOperand
+                | XOperandHigh
+                | XCompare
+                | XCompareHigh
+                | XPut
+                | XGet
+                | XSend
+                | XAnnounce
+                | XReceive
+                | XProbe
+                | XCancel
+        )
 }
 
 impl State {
@@ -90,6 +96,10 @@ impl State {
             Opcode::XOffset => it.operands[0] = data,
             Opcode::XLaddr => it.operands[1] = data,
             Opcode::XLength => it.operands[2] = data,
+            Opcode::XOperand => it.values[0] = data,
+            Opcode::XOperandHigh => it.values[1] = data,
+            Opcode::XCompare => it.values[2] = data,
+            Opcode::XCompareHigh => it.values[3] = data,
             Opcode::XWindow => it.x_window = Some(data),
             Opcode::XTag => it.messages.tag = data,
             Opcode::XSend
@@ -100,6 +110,10 @@ impl State {
                 0 => it.event(events::BAD_OPCODE),
                 _ => self.message(index, opcode, data),
             },
+            _ if opcode.atomic().is_some() => {
+                let done = self.atomic(index, opcode, data);
+                self.ranks[index].end_atomic(x_commit::ID.get(data), done);
+            }
             _ => {
                 let put = opcode == Opcode::XPut;
                 let status = self.extended(index, put, data).err().unwrap_or(Status::Ok);
@@ -112,11 +126,7 @@ impl State {
     fn extended(&mut self, index: usize, put: bool, commit: u32) -> Result<(), Status> {
         let it = &mut self.ranks[index];
         let [offset, local, length] = it.operands;
-        let named = it.x_window.take();
-        let slot = match named {
-            None => Ok(x_commit::SLOT.get(commit)),
-            Some(base) => it.slot_of(base).ok_or(Status::NotRegistered),
-        };
+        let slot = it.named_slot(commit);
         let begun = it.begun;
         let sent = (|| {
             if !begun {
@@ -145,7 +155,7 @@ impl State {
             .ok_or(Status::BadRank)
     }
 
-    /// Checks an access at its target. Returns the address there.
+    /// Checks a put or get at its target. Returns the address there.
     pub(super) fn window(
         &mut self,
         target: usize,
@@ -154,14 +164,28 @@ impl State {
         length: u32,
         write: bool,
     ) -> Result<u32, Status> {
+        self.checked(target, slot, offset, length, |entry| match write {
+            true => entry.deny_write,
+            false => entry.deny_read,
+        })
+    }
+
+    /// Checks an access at its target. Returns the address there.
+    pub(super) fn checked(
+        &mut self,
+        target: usize,
+        slot: u32,
+        offset: u32,
+        length: u32,
+        denied: impl Fn(Entry) -> bool,
+    ) -> Result<u32, Status> {
         let it = &mut self.ranks[target];
         let checked = match it.table.get(slot as usize).copied().flatten() {
             None => Err(Status::BadSlot),
-            Some(entry) if write && entry.deny_write => Err(Status::Denied),
-            Some(entry) if !write && entry.deny_read => Err(Status::Denied),
             Some(entry) if u64::from(offset) + u64::from(length) > u64::from(entry.bytes) => {
                 Err(Status::OutOfBounds)
             }
+            Some(entry) if denied(entry) => Err(Status::Denied),
             Some(entry) => Ok(entry.base + offset),
         };
         checked.inspect_err(|_| it.refused_in += 1)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::packets::cq_entry;
+use alcor_abi::packets::{cq_entry, x_commit};
 use alcor_abi::rank::{causes, events, last_error, reg_result};
 use alcor_abi::{CQ_ENTRY_BYTES, Field, Opcode, Status, SyncKind};
 
@@ -35,6 +35,8 @@ pub(super) struct SoftRank {
     pub(super) data8_part: Vec<u32>,
     /// Values of X_OFFSET, X_LADDR and X_LENGTH.
     pub(super) operands: [u32; 3],
+    /// Values of X_OPERAND, X_OPERAND_HIGH, X_COMPARE and X_COMPARE_HIGH.
+    pub(super) values: [u32; 4],
     pub(super) x_window: Option<u32>,
     pub(super) window_size: Option<u32>,
     pub(super) table: Vec<Option<Entry>>,
@@ -80,6 +82,7 @@ impl SoftRank {
             data8: VecDeque::new(),
             data8_part: Vec::new(),
             operands: [0; 3],
+            values: [0; 4],
             x_window: None,
             window_size: None,
             table: vec![None; config.slots as usize],
@@ -127,6 +130,25 @@ impl SoftRank {
     pub(super) fn slot_of(&self, base: u32) -> Option<u32> {
         let holds = |entry: &Option<Entry>| entry.is_some_and(|entry| entry.base == base);
         self.table.iter().position(holds).map(|slot| slot as u32)
+    }
+
+    /// The slot that an extended command names, by its base or in its commit.
+    pub(super) fn named_slot(&mut self, commit: u32) -> Result<u32, Status> {
+        match self.x_window.take() {
+            None => Ok(x_commit::SLOT.get(commit)),
+            Some(base) => self.slot_of(base).ok_or(Status::NotRegistered),
+        }
+    }
+
+    /// Enters the completion of an atomic operation: its old value, or the reason of a refusal.
+    pub(super) fn end_atomic(&mut self, id: u32, done: Result<u64, Status>) {
+        match done {
+            Err(status) => self.complete(id, status),
+            Ok(old) => {
+                let entry = cq_entry::ID.put(id) | cq_entry::STATUS.put(Status::Ok as u32);
+                self.enter(&[entry, self.retired, old as u32, (old >> 32) as u32]);
+            }
+        }
     }
 
     /// The collective command that waits.

@@ -1,7 +1,7 @@
 //! Kernels: modules beside the coprocessors that start operations without their hosts.
 
 use alcor::{
-    Awaited, Communicator, Error, GlobalRank, JobError, KernelCommand, KernelCompletion, Opcode, Operation, Options,
+    AtomicOperation, Awaited, Communicator, Error, GlobalRank, JobError, KernelCommand, KernelCompletion, Opcode, Operation, Options,
     PageOffset, Rank, Region, Rights, Status, Transfer, TransferKind, Window, WindowName,
 };
 use alcor_abi::packets::x_commit;
@@ -191,6 +191,56 @@ fn transfers(context: &Context) -> Result {
         same("the fetched block", of(GlobalRank(me)), rank.read_vec(&back)?)
     })?;
     Ok(())
+}
+
+/// Kernels and hosts of all ranks add to the same words, and find all values.
+#[alcor_test(ranks >= 2, kernel = "list")]
+fn atomics(context: &Context) -> Result {
+    const ROUNDS: u64 = 12;
+    let found = context.run(|rank| {
+        let words = rank.alloc_from(&[0u64, 5, 0])?;
+        let window = rank.register(&words, Rights::ALL)?;
+        let home = GlobalRank(0);
+        rank.barrier()?;
+        let add = KernelCommand::fetch_op(&window, home, 0, AtomicOperation::Add, 1)?;
+        let list = List::new(rank, &vec![add; ROUNDS as usize], 3, 0)?;
+        list.start(rank)?;
+        let mut olds = Vec::new();
+        for _ in 0..ROUNDS {
+            olds.push(rank.fetch_add(&window, home, 0, 1)?);
+        }
+        let old = |it: &KernelCompletion| u64::from(it.length) << 32 | u64::from(it.message_tag);
+        olds.extend(list.wait(rank)?.iter().map(old));
+        // Own words: a comparison that holds and one that does not, of 64 bits.
+        let big = 0x1_0000_0005;
+        let me = rank.pid();
+        let commands = [
+            KernelCommand::compare_swap(&window, me, 1, 5, big)?.tagged(1),
+            KernelCommand::compare_swap(&window, me, 1, 5, 6)?.tagged(2),
+            KernelCommand::fetch_op(&window, me, 3, AtomicOperation::Add, 1)?.tagged(3),
+        ];
+        let list = List::new(rank, &commands, 1, 0)?;
+        list.start(rank)?;
+        let ended = list.wait(rank)?;
+        let told: Vec<_> = ended.iter().map(|it| (it.status, old(it))).collect();
+        let expected = [
+            (Some(Status::Ok), 5),
+            (Some(Status::Ok), big),
+            (Some(Status::OutOfBounds), 0),
+        ];
+        same("completions", expected.to_vec(), told)?;
+        same("the rank's own word", big, rank.read_vec(&words)?[1])?;
+        // No operation has this code.
+        let mut unknown = commands[0].words();
+        unknown[8] = 10;
+        let statuses = each(rank, &[KernelCommand::from_words(unknown)])?;
+        same("an unknown operation", vec![Some(Status::BadCommand)], statuses)?;
+        Ok(olds)
+    })?;
+    let mut olds = found.concat();
+    olds.sort_unstable();
+    let all: Vec<u64> = (0..2 * ROUNDS * u64::from(context.ranks())).collect();
+    same("the values of hosts and kernels", all, olds)
 }
 
 /// Kernels send, receive and probe short and long messages. Kernels and hosts exchange messages.

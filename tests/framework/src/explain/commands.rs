@@ -21,6 +21,8 @@ struct Operands {
     local: u32,
     length: u32,
     tag: u32,
+    /// X_OPERAND.
+    value: u32,
     /// X_WINDOW and WINDOW_SIZE: valid for one command.
     window: Option<u32>,
     size: Option<u32>,
@@ -65,6 +67,15 @@ pub enum Command {
         length: u32,
         id: u32,
     },
+    /// An atomic operation.
+    Atomic {
+        opcode: Opcode,
+        rank: u32,
+        window: Result<u32, u32>,
+        offset: u32,
+        value: u32,
+        id: u32,
+    },
     /// A collective of the switch.
     Collective {
         what: u32,
@@ -88,7 +99,9 @@ impl Command {
     /// The peer rank of the command, if the command names one.
     pub fn peer(&self) -> Option<u32> {
         match *self {
-            Command::Transfer { rank, .. } | Command::Paper { rank, .. } => Some(rank),
+            Command::Transfer { rank, .. }
+            | Command::Paper { rank, .. }
+            | Command::Atomic { rank, .. } => Some(rank),
             Command::Message { rank, .. } => rank,
             _ => None,
         }
@@ -96,7 +109,10 @@ impl Command {
 
     /// Returns whether the command is a put or get.
     pub fn is_transfer(&self) -> bool {
-        matches!(self, Command::Transfer { .. } | Command::Paper { .. })
+        matches!(
+            self,
+            Command::Transfer { .. } | Command::Paper { .. } | Command::Atomic { .. }
+        )
     }
 }
 
@@ -117,13 +133,24 @@ impl fmt::Display for Command {
                     Opcode::XPut => ("to", "from"),
                     _ => ("from", "to"),
                 };
-                let window = match window {
-                    Ok(slot) => format!("slot {slot}"),
-                    Err(base) => format!("window 0x{base:x}"),
-                };
+                let window = window_name(window);
                 write!(
                     f,
                     "{name} {way} rank {rank}, {window} + 0x{offset:x}, {length} bytes {from} 0x{local:x}, id {id}"
+                )
+            }
+            Command::Atomic {
+                opcode,
+                rank,
+                window,
+                offset,
+                value,
+                id,
+            } => {
+                let (name, window) = (name(opcode), window_name(window));
+                write!(
+                    f,
+                    "{name} at rank {rank}, {window} + 0x{offset:x}, value 0x{value:x}, id {id}"
                 )
             }
             Command::Paper {
@@ -240,11 +267,21 @@ impl fmt::Display for Command {
     }
 }
 
+/// Name of a window, by slot or by base.
+fn window_name(window: Result<u32, u32>) -> String {
+    match window {
+        Ok(slot) => format!("slot {slot}"),
+        Err(base) => format!("window 0x{base:x}"),
+    }
+}
+
 /// Name of an opcode as in alcor.rdl and the papers: X_PUT, PUT_N.
 fn name(opcode: Opcode) -> String {
     let mut name = String::new();
     for letter in format!("{opcode:?}").chars() {
-        if (letter.is_ascii_uppercase() || letter.is_ascii_digit()) && !name.is_empty() {
+        let continues = name.ends_with(|last: char| last.is_ascii_digit());
+        let begins = letter.is_ascii_uppercase() || (letter.is_ascii_digit() && !continues);
+        if begins && !name.is_empty() {
             name.push('_');
         }
         name.push(letter.to_ascii_uppercase());
@@ -316,6 +353,18 @@ impl Commands {
                 }
                 return self.paper_commands(cycle);
             }
+            Some(Opcode::XOperand) => return operands.value = value,
+            Some(opcode) if opcode.atomic().is_some() => Command::Atomic {
+                opcode,
+                rank: x_commit::DPID.get(value),
+                window: operands
+                    .window
+                    .take()
+                    .map_or(Ok(x_commit::SLOT.get(value)), Err),
+                offset: operands.offset,
+                value: operands.value,
+                id: x_commit::ID.get(value),
+            },
             Some(opcode @ (Opcode::XPut | Opcode::XGet)) => Command::Transfer {
                 opcode,
                 rank: x_commit::DPID.get(value),

@@ -1,0 +1,121 @@
+/// Bench top for the request plane's receive side, with its atomic unit: two sizes side by side, with narrow and with
+/// wide beats. Lane g of a packed port belongs to instance g. Registration table, node memory and replies are the bench's.
+module rma_atomic_bench (
+    /// Clock.
+    input  logic             clk_i,
+    /// Reset.
+    input  logic             rst_ni,
+
+    input  logic [1:0]       target_in_valid_i,
+    output logic [1:0]       target_in_ready_o,
+    input  logic [1:0][255:0] target_in_data_i,
+    input  logic [1:0]       target_in_last_i,
+    output logic [1:0]       target_lookup_o,
+    output logic [1:0][7:0]  target_slot_o,
+    input  logic [1:0]       target_registered_i,
+    input  logic [1:0][1:0]  target_deny_i,
+    input  logic [1:0][31:0] target_base_i,
+    input  logic [1:0][31:0] target_size_i,
+    output logic [1:0]       target_read_o,
+    output logic [1:0][29:0] target_read_address_o,
+    input  logic [1:0]       target_read_gnt_i,
+    input  logic [1:0]       target_read_rvalid_i,
+    input  logic [1:0][255:0] target_read_data_i,
+    output logic [1:0]       target_write_o,
+    input  logic [1:0]       target_write_gnt_i,
+    output logic [1:0][29:0] target_write_address_o,
+    output logic [1:0][255:0] target_write_data_o,
+    output logic [1:0][31:0] target_write_strobe_o,
+    output logic [1:0]       target_head_valid_o,
+    input  logic [1:0]       target_head_ready_i,
+    output logic [1:0][31:0] target_head_o,
+    output logic [1:0]       target_task_valid_o,
+    input  logic [1:0]       target_task_ready_i,
+    output logic [1:0][2:0]  target_task_heads_o,
+    output logic [1:0][12:0] target_task_words_o,
+    output logic [1:0]       target_refused_o,
+    output logic [1:0]       target_malformed_o,
+    output logic [1:0]       target_idle_o
+);
+
+  localparam int unsigned DataW[2] = '{32, 256};
+  localparam int unsigned Depth[2] = '{2, 16};
+
+  for (genvar g = 0; g < 2; g++) begin : g_target
+    alcor_abi_pkg::memory_request_t read;
+    alcor_abi_pkg::slot_lookup_t lookup;
+    alcor_abi_pkg::read_task_t task_;
+    alcor_abi_pkg::refusal_t refusal;
+    alcor_abi_pkg::from_engine_t engine;
+    logic [DataW[g]-1:0] write_data;
+    logic [DataW[g]/8-1:0] write_strobe;
+
+    // Messages are refused, as by a coprocessor without an engine.
+    always_comb begin
+      engine               = '0;
+      engine.verdict_valid = 1'b1;
+      engine.verdict.kind  = alcor_abi_pkg::MvRefuse;
+    end
+
+    rma_receive #(
+        .DATA_W       (DataW[g]),
+        .REQUESTS     (1'b1),
+        .PAYLOAD_WORDS(16),
+        .HEAD_DEPTH   (5),
+        .MM_DEPTH     (Depth[g]),
+        .IN_DEPTH     (2 * Depth[g])
+    ) u_receive (
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .rank_i            (8'd5),
+        .closed_i          (1'b0),
+        .hold_i            (1'b0),
+        .in_valid_i        (target_in_valid_i[g]),
+        .in_ready_o        (target_in_ready_o[g]),
+        .in_data_i         (target_in_data_i[g][DataW[g]-1:0]),
+        .in_last_i         (target_in_last_i[g]),
+        .lookup_o          (lookup),
+        .window_i          ({target_registered_i[g], target_deny_i[g], target_base_i[g], target_size_i[g]}),
+        .read_o            (read),
+        .read_i            ({target_read_gnt_i[g], target_read_rvalid_i[g]}),
+        .read_data_i       (target_read_data_i[g][DataW[g]-1:0]),
+        .write_valid_o     (target_write_o[g]),
+        .write_ready_i     (target_write_gnt_i[g]),
+        .write_address_o   (target_write_address_o[g]),
+        .write_data_o      (write_data),
+        .write_strobe_o    (write_strobe),
+        .reply_head_valid_o(target_head_valid_o[g]),
+        .reply_head_ready_i(target_head_ready_i[g]),
+        .reply_head_o      (target_head_o[g]),
+        .reply_task_valid_o(target_task_valid_o[g]),
+        .reply_task_ready_i(target_task_ready_i[g]),
+        .reply_task_o      (task_),
+        .engine_o          (),
+        .engine_i          (engine),
+        .completion_valid_o(),
+        .completion_ready_i(1'b0),
+        .completion_o      (),
+        .refusal_o         (refusal),
+        .idle_o            (target_idle_o[g])
+    );
+
+    assign target_lookup_o[g]       = lookup.valid;
+    assign target_slot_o[g]         = lookup.slot;
+    assign target_read_o[g]         = read.req;
+    assign target_read_address_o[g] = read.address;
+    assign target_write_data_o[g]   = 256'(write_data);
+    assign target_write_strobe_o[g] = 32'(write_strobe);
+    assign target_task_heads_o[g]   = task_.heads;
+    assign target_task_words_o[g]   = task_.words;
+    assign target_refused_o[g]      = refusal.refused;
+    assign target_malformed_o[g]    = refusal.malformed;
+
+    logic unused;
+    assign unused = ^{task_.address, refusal.dropped, refusal.status, refusal.ptype};
+  end
+
+  // A lane is as wide as its widest instance: the spare bits of the narrower one are not read.
+  logic unused_data;
+  assign unused_data = ^{target_in_data_i, target_read_data_i};
+
+endmodule
