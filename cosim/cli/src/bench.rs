@@ -223,7 +223,7 @@ impl Args {
         for config in &configs {
             eprintln!("bench alpu: {config}");
             let cluster = open(&self.logs.add_to(config)?)?.cluster()?;
-            // A bare unit is what its board is for.
+            // A board with a bare unit has nothing else to measure.
             if capabilities::ALPU.get(cluster.identify()?.capabilities) != 0 {
                 rows.extend(alpu::rows(cluster)?);
                 continue;

@@ -152,7 +152,7 @@ pub enum Error {
     /// The calls for cocotb can't be prepared.
     #[error("cannot {what} for cocotb's run: {path}: {source}", path = path.display())]
     Rival {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
         /// The file or folder.
         path: PathBuf,

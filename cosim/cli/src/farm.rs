@@ -9,7 +9,8 @@ use alcor_xdma::XdmaBackend;
 
 use crate::exit::Error;
 
-/// The file of the farm: what the command names, or the environment, or the one that is here.
+/// The file of the farm: the file that the command or the environment names, or that of the current
+/// folder.
 pub fn path(named: Option<&Path>) -> PathBuf {
     let environment = || env::var_os("ALCOR_BOARDS").map(PathBuf::from);
     let named = named.map(Path::to_owned).or_else(environment);
@@ -29,7 +30,7 @@ pub struct FarmBackend {
 }
 
 impl FarmBackend {
-    /// Over what opens boards of this host.
+    /// Makes the backend over the backend that opens boards of this host.
     pub fn over(boards: XdmaBackend) -> FarmBackend {
         FarmBackend {
             boards,

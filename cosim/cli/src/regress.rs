@@ -369,7 +369,7 @@ impl<'a> Regression<'a> {
                 Some(collector) => collector.open(&opening, &uri)?,
                 None => opening.open(&uri)?,
             };
-            // What it takes to use the board is missing now, or not at all.
+            // A missing requirement of the board shows here, before the first test.
             cluster.identify()?;
             Ok(cluster)
         })

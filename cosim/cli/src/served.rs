@@ -91,7 +91,7 @@ impl Server {
             .process_group(0)
             .spawn()?;
         let ready = child.stdout.take().map(|out| {
-            // The server writes once, when it is ready. What it writes is for people.
+            // The server writes one line when it is ready. Its text is for people.
             BufReader::new(out).read_line(&mut String::new())
         });
         if !matches!(ready, Some(Ok(1..))) {

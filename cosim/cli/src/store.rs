@@ -1,10 +1,8 @@
-//! What earlier runs came to: a file for each backend, and for each benchmark, of which every line
-//! is a run.
+//! The results of earlier runs: a file for each backend and for each benchmark. Each line is a run.
 //!
-//! The first line says what the file is. A file that can't be read is put aside and begun anew, so
-//! that a damaged one costs its memories and nothing else. It is changed under a lock, and takes
-//! its new form by a rename: runs may end at once, and one that is killed leaves the file as it
-//! was.
+//! The first line is a header. An unreadable file is put aside and replaced by a new one, so damage
+//! costs the earlier results and nothing else. A file is changed under a lock and replaced by a
+//! rename: runs may end at the same time, and a killed run leaves the file unchanged.
 //!
 //! A run that has not ended appends each result to a journal, a file of its own that the run keeps
 //! locked. The next program that opens the store adds the journals of runs that were killed, whose
@@ -120,7 +118,7 @@ pub fn seconds_now() -> u64 {
 struct Header {
     #[serde(rename = "alcor-results")]
     version: u32,
-    /// What was run: the URI of a backend, or `bench:` and a benchmark.
+    /// The URI of a backend, or `bench:` and the name of a benchmark.
     backend: String,
 }
 
@@ -135,7 +133,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// A file holds no results.
-    #[error("{path} is damaged, and begun anew: {problem}; what it was is now {aside}", path = path.display(), aside = aside.display())]
+    #[error("{path} is damaged, and begun anew: {problem}; the damaged file is now {aside}", path = path.display(), aside = aside.display())]
     Damaged {
         path: PathBuf,
         problem: String,
@@ -199,7 +197,7 @@ impl<E: Entry> Store<E> {
             runs: Vec::new(),
         };
         let journals = store.journals()?;
-        // A backend of which nothing is kept has no files, not even a lock.
+        // A backend without results has no files, not even a lock.
         if journals.is_empty() && !store.path.exists() {
             return Ok((store, None));
         }
@@ -415,7 +413,7 @@ fn file_name(backend: &str) -> String {
     format!("{name}-{digest:08x}.v{VERSION}.jsonl")
 }
 
-/// The runs that a file holds, or what is wrong with it.
+/// The runs that a file holds, or a description of its damage.
 fn parse<E: Entry>(bytes: &[u8], backend: &str) -> Result<Vec<E>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let mut lines = text.lines();

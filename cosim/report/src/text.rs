@@ -36,7 +36,7 @@ pub fn figure(value: f64) -> String {
 pub fn decimal(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    // What has more digits than a u64 is grouped by nobody.
+    // Numbers with more digits than a u64 stay ungrouped.
     let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
     let sign = if value < 0.0 { "−" } else { "" };
     match fraction {
@@ -54,7 +54,7 @@ pub fn seconds(time: Duration) -> String {
 /// A share of one, in per cent.
 pub fn percent(share: Option<f64>) -> String {
     match share {
-        // All and none are what they say; nothing is rounded to them.
+        // 0 % and 100 % are exact; other shares are never rounded to them.
         Some(share) if share > 0.0 && share < 1.0 => {
             format!("{:.1} %", (share * 100.0).clamp(0.1, 99.9))
         }

@@ -14,7 +14,7 @@ pub enum Event {
     Left(GlobalRank),
     /// The connection ended before the rank left.
     Died(GlobalRank),
-    /// It has been outside the library for longer than it may, and its peers were told.
+    /// The rank has exceeded the time that it may stay outside the library. Its peers got an error.
     Away(GlobalRank),
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Event {
             Event::Died(rank) => write!(f, "{rank} died"),
             Event::Away(rank) => write!(
                 f,
-                "{rank} has been outside the library for longer than it may, and its peers were told"
+                "{rank} has exceeded the time that it may stay outside the library; its peers got an error"
             ),
         }
     }

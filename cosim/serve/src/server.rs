@@ -196,7 +196,7 @@ fn listen(listener: &UnixListener, shared: &Arc<Shared>) {
                 shared.connections().remove(&number);
             }
         }
-        // What connections wait for comes to its end with them.
+        // The waits of connections end with the connections.
         for connection in shared.connections().values() {
             connection.hang_up();
         }
@@ -250,7 +250,7 @@ impl Shared {
         }
     }
 
-    /// What the boards are.
+    /// The description of the boards for clients.
     pub(crate) fn description(&self) -> Description {
         Description {
             uri: self.sim.name().to_owned(),
@@ -264,7 +264,7 @@ impl Shared {
         }
     }
 
-    /// Gives the connections of processes that are gone the time to end: who comes next is not to
+    /// Waits until the connections of ended processes have ended, so that the next process does not
     /// find their ports attached.
     fn settle(&self) {
         let start = Instant::now();
@@ -305,7 +305,7 @@ impl Shared {
         Ok(port)
     }
 
-    /// Tells that ranks have been away for too long, once of each in a run.
+    /// Reports ranks that have been away for too long. Each rank is reported once in a run.
     pub(crate) fn are_away(&self, ranks: &[GlobalRank]) {
         let away = &mut self.run().away;
         for &rank in ranks.iter().filter(|rank| away.insert(rank.0)) {
@@ -313,7 +313,7 @@ impl Shared {
         }
     }
 
-    /// Tells all that a rank's process has died, before anything that follows from it can happen.
+    /// Notifies all ranks of the death of a rank's process, before any consequence of the death.
     pub(crate) fn died(&self, board: &SimBoard, rank: u32) {
         self.note_death(&mut self.run(), board, rank);
         board.kill(LocalRank(rank));
@@ -324,8 +324,8 @@ impl Shared {
         (self.watch)(Event::Died(global(board, rank)));
     }
 
-    /// Drops the port of a rank that has left, or of one that died, of which all have been told if
-    /// its process did.
+    /// Drops the port of a rank that has left or died. [`Shared::died`] has reported the death of a
+    /// process.
     pub(crate) fn part(&self, board: &SimBoard, rank: u32, port: Box<dyn Port>, end: End) {
         let mut run = self.run();
         match end {

@@ -1,4 +1,4 @@
-//! What belongs to a rank that is attached, and how handles name it.
+//! The objects of an attached rank, and their handles.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ fn new_handle<H>() -> *mut H {
     ptr::without_provenance_mut(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What the handles of a kind name.
+/// The objects of one kind, by their handles.
 pub struct Table<H, T> {
     what: &'static str,
     entries: BTreeMap<usize, T>,
@@ -61,20 +61,20 @@ impl<H, T> Table<H, T> {
         self.entries.insert(handle.addr(), value);
     }
 
-    /// What the handle names.
+    /// Returns the object of a handle.
     pub fn get(&self, handle: *mut H) -> Result<&T> {
         let found = self.entries.get(&handle.addr());
         found.ok_or_else(|| self.missing(handle))
     }
 
-    /// What the handle named.
+    /// Removes and returns the object of a handle.
     pub fn remove(&mut self, handle: *mut H) -> Result<T> {
         let found = self.entries.remove(&handle.addr());
         found.ok_or_else(|| self.missing(handle))
     }
 }
 
-/// A rank, and what its handles name.
+/// A rank, and the objects of its handles.
 pub struct Attached {
     pub rank: Rank,
     pub memory: Table<alcor_memory, Region<u8>>,
@@ -196,13 +196,13 @@ pub fn make<H>(
     }
 }
 
-/// What a pointer that may not be null points to.
+/// Returns the target of a pointer that must not be null.
 pub fn given<T>(pointer: Option<T>, what: &'static str) -> Result<T> {
     pointer.ok_or(Failure::Null { what })
 }
 
-/// What became of what is no receive. (Here, since the header gets each constant of the files that
-/// it is made of.)
+/// The status of an operation that is no receive. It is in this file because the header contains
+/// the constants of all files that it is generated from.
 pub const NO_MESSAGE: alcor_status_t = alcor_status_t {
     source: ALCOR_ANY_SOURCE,
     tag: ALCOR_ANY_TAG,

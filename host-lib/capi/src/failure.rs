@@ -37,7 +37,7 @@ pub enum Failure {
         what: &'static str,
         /// Its value.
         value: u64,
-        /// What it has to be.
+        /// The rule that the value breaks.
         rule: &'static str,
     },
     /// A string that is not UTF-8.
@@ -188,7 +188,7 @@ pub fn note(failure: &Failure) -> alcor_result_t {
     failure.code() as alcor_result_t
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 pub fn panic_text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -19,7 +19,7 @@ pub unsafe fn readable<'a>(data: *const c_void, bytes: usize) -> Result<&'a [u8]
         _ if data.is_null() => Err(Failure::Null { what: "data" }),
         _ => {
             check_bytes(bytes)?;
-            // SAFETY: the caller promises it; no object is larger than what was just checked.
+            // SAFETY: the caller guarantees it; check_bytes has limited the size to that of an object.
             Ok(unsafe { std::slice::from_raw_parts(data.cast(), bytes) })
         }
     }
@@ -52,8 +52,8 @@ fn check_bytes(bytes: usize) -> Result<()> {
 /// can.
 pub unsafe fn copy_out(from: &[u8], data: *mut c_void) {
     if !from.is_empty() {
-        // SAFETY: the caller promises it, and what was just read into memory of our own overlaps
-        // nothing of C's.
+        // SAFETY: the caller guarantees it, and `from` is memory of the library, which overlaps no
+        // memory of C.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), data.cast(), from.len()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for what was started.
+//! Waits for requests.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -37,7 +37,7 @@ pub fn begin(
     })
 }
 
-/// What came of a request, once it has.
+/// Returns the status of a request that has ended.
 fn found(request: &Request) -> alcor_status_t {
     request
         .message_status()
@@ -66,7 +66,7 @@ fn ended(waited: alcor::Result<alcor_status_t>) -> (alcor_status_t, Result<()>) 
     }
 }
 
-/// What an error says of a message.
+/// Returns the status of the message that an error describes.
 fn told_by(error: &Error) -> alcor_status_t {
     match error {
         Error::Truncated { found, .. } => alcor_status_t::from(*found),

@@ -114,7 +114,7 @@ fn translated(options: &alcor_options_t) -> Result<Options> {
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_finish(rank: alcor_rank_t) -> alcor_result_t {
     take(rank, |attached| {
-        // What fails of requests that nobody waited for is told at the end.
+        // `finish` reports the failures of requests that were never waited for.
         drop(attached.requests);
         Ok(Rank::finish(attached.rank)?)
     })

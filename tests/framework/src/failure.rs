@@ -38,7 +38,7 @@ pub enum Failure {
     TimedOut {
         /// The limit.
         limit: Duration,
-        /// What the ranks were doing.
+        /// The state of the ranks.
         doing: String,
     },
 }

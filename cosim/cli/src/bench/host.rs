@@ -130,7 +130,8 @@ impl Served {
                     .spawn()
             })
             .map_err(failed)?;
-        // What it says comes when it listens; if it says nothing, attaching says what is wrong.
+        // The server prints a line once it listens. If it prints nothing, the error of attaching has
+        // the reason.
         if let Some(out) = child.stdout.take() {
             let mut says = String::new();
             BufReader::new(out).read_line(&mut says).map_err(failed)?;

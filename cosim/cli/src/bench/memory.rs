@@ -49,7 +49,7 @@ impl Measured {
             ..
         } = &self.report;
         let mut line = format!("alcor bench {bench}");
-        // Several configurations are what is measured by default.
+        // The default is several configurations.
         if !config.contains('+') {
             line += &format!(" --config {}", quoted(config));
         }

@@ -146,7 +146,7 @@ impl Rival {
             let start = Instant::now();
             job.run(job.info().ranks, &program)?;
             let elapsed = start.elapsed().as_secs_f64();
-            // What was written down is what the library does when nobody writes.
+            // The recorded calls must be those that the library makes without a recorder.
             if board.now() != first {
                 return Err(Error::Unsteady {
                     program: name,
@@ -210,7 +210,7 @@ impl Rival {
             .env("VERILATOR_ROOT", self.tools.verilator_root())
             .env("PATH", with_folder(self.tools.verilator()))
             .stdin(Stdio::null())
-            // What is printed is the report; what it says goes to standard error.
+            // Standard output is for the report, so the output of Python goes to standard error.
             .stdout(io::stderr())
             .status()
             .map_err(failed("start Python", &self.python))?;
@@ -250,7 +250,7 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // What can't be removed is below target.
+        // A folder that can't be removed stays below target.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -419,7 +419,7 @@ impl PortLayer for TapPort {
 
     fn wait(&mut self, deadline: Cycle) -> Result<Wake, BoardError> {
         let wake = self.port.wait(deadline)?;
-        // A wait that nothing ended goes between two looks at a register, of which one is kept.
+        // A wait that ended at its deadline lies between two reads of a register. One read is kept.
         if wake == Wake::Interrupt {
             self.push(Call::Irq);
         }
@@ -462,7 +462,7 @@ mod tests {
             let commits = alcor_abi::command(Opcode::XPut);
             let puts = |call: &&Call| matches!(call, Call::Write(at, _) if *at == commits);
             assert_eq!(calls.iter().filter(puts).count(), 100);
-            // What was in its memory at the end, which the program has checked.
+            // The contents of its memory at the end, which the program has checked.
             let last = calls.iter().rev().find_map(|call| match call {
                 Call::Load(_, bytes) => Some(bytes.len() / 2),
                 _ => None,
@@ -499,7 +499,7 @@ mod tests {
         assert!(Rival::find_in(root.path()).expect("no error").is_none());
     }
 
-    /// What cocotb does, where it is installed.
+    /// The calls of cocotb, where it is installed.
     #[test]
     fn cocotb_does_what_the_library_did_and_notices_when_it_does_not() {
         let Some(rival) = Rival::find().expect("the tools are there") else {

@@ -30,8 +30,8 @@ impl Collector {
         let opened = opening.cosim().open_sim(rest).map_err(failed)?;
         let cluster = opened.cluster()?;
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A board that a test failed on is not used again: of what nobody else holds, only the
-        // counts are needed.
+        // A board on which a test failed is not used again. A board without another owner only
+        // contributes its counts.
         let (open, closed) = std::mem::take(&mut counts.open)
             .into_iter()
             .partition(is_used);

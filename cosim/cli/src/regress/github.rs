@@ -30,7 +30,7 @@ pub fn annotation(lane: &Lane, outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// An annotation. GitHub reads it in what a step writes on standard error, too.
+/// An annotation. GitHub also reads annotations from the standard error of a step.
 pub fn error(title: &str, message: &str) -> String {
     let escaped = |text: &str| {
         text.replace('%', "%25")

@@ -187,7 +187,7 @@ impl Lane {
     pub fn command(&self) -> String {
         let texts = |list: &[Regex]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         let filters = match &self.filters {
-            // No option says that two expressions have to match, or names what failed once.
+            // No option requires two expressions to match, or names the tests that failed once.
             [own, asked] if self.failed || !own.is_empty() && !asked.is_empty() => {
                 let mut names: Vec<_> = self.cases.iter().map(|case| case.test.name).collect();
                 names.dedup();

@@ -139,7 +139,7 @@ fn explanation(
 ) -> Option<Explanation> {
     let lane = summary.lane;
     let found = summary.explanations.get(&place)?;
-    // What explains failures lies in the page's folder.
+    // The folders of explanations are in the page's folder.
     let relative = |path: &Path| {
         path.strip_prefix(folder)
             .unwrap_or(path)

@@ -115,8 +115,7 @@ impl Progress {
     pub fn finish(&self) {
         if let Some(screen) = &self.screen {
             screen.bar.finish_and_clear();
-            // What is left on the screen is what was printed above the lines; a terminal that is
-            // gone needs no clearing.
+            // The text above the lines stays on the screen. A closed terminal needs no clearing.
             let _ = screen.all.clear();
         }
     }

@@ -170,7 +170,7 @@ fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), Error> {
 
 /// Pretty-printed, with a line feed at its end.
 fn json(value: &impl Serialize) -> String {
-    // What is not a number is null: there is nothing that can't be written.
+    // Values that are not numbers become null, so serialisation cannot fail.
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
