@@ -114,7 +114,18 @@ impl Communicator {
     /// As [`Rank::ssend`].
     ///
     /// # Examples
-    /// See [`Communicator::issend`].
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// if world.rank() == 0 {
+    ///     world.ssend(rank, 1, 0, &[7])?; // rank 1 has received the value
+    /// } else {
+    ///     world.recv(rank, 0, 0, &mut [0])?;
+    /// }
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ssend(&self, rank: &mut Rank, to: u32, tag: u32, values: impl Buffer) -> Result<()> {
         let request = self.peers(rank)?.issend(rank, to, tag, values)?;
         rank.wait(request)

@@ -372,7 +372,18 @@ impl Rank {
     /// kernels, for or behind a long message.
     ///
     /// # Examples
-    /// See [`MatchedMessage`].
+    /// [`MatchedMessage`] has a longer one.
+    /// ```
+    /// # use alcor::{Job, Source, Tag, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// rank.send(rank.pid(), 1, &[5u8, 6])?;
+    /// let message = rank.mprobe(Source::Any, Tag::Any)?;
+    /// let mut values = vec![0u8; message.status().length as usize];
+    /// message.recv(rank, &mut values)?;
+    /// assert_eq!(values, [5, 6]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mprobe(
         &mut self,
         source: impl Into<Source>,

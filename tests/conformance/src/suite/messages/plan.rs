@@ -119,9 +119,8 @@ impl Plan {
                 let mut steps = Vec::new();
                 let (mut sent, mut posted) = (0, 0);
                 // The same barriers at all ranks.
-                for phase in 0..3 {
+                for (phase, &length) in exchanged.iter().enumerate() {
                     if phase > 0 {
-                        let length = exchanged[phase];
                         let in_place = phase % 2 == 0;
                         steps.push(Step::Exchange { length, in_place });
                         steps.push(Step::Barrier);
@@ -284,7 +283,7 @@ impl Plan {
             }
         }
         // Whatever is left is received. A message that is returned is received by others.
-        if self.number % 2 == 0 {
+        if self.number.is_multiple_of(2) {
             run.give_back(0);
         }
         while !run.matched.is_empty() {
