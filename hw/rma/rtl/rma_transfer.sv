@@ -399,7 +399,8 @@ module rma_transfer #(
     if (is_atomic) task_o.heads = 3'd3 + ((compares ? 3'd2 : 3'd1) << is_wide);
   end
   assign task_o.words   = (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) ? '0 : 13'(aligned[BytesW-1:2]);
-  assign task_o.address = go_laddr_q - 32'(go_align);
+  // An atomic operation reads nothing; its task may be offered before the registers hold its operands.
+  assign task_o.address = is_atomic ? '0 : go_laddr_q - 32'(go_align);
 
   assign completion_o.status = status_q;
   assign completion_o.id     = id;
