@@ -121,7 +121,9 @@ fn code_of(error: &Error) -> alcor_error {
             alcor_error::ALCOR_ERR_MEMORY_BOUNDS
         }
 
-        Error::Refused { status, .. } | Error::MessageRefused { status, .. } => refused(*status),
+        Error::Refused { status, .. }
+        | Error::AtomicRefused { status, .. }
+        | Error::MessageRefused { status, .. } => refused(*status),
         Error::Unclaimed { first, .. } => code_of(first),
         Error::NotRegistered { .. } => alcor_error::ALCOR_ERR_NOT_REGISTERED,
         Error::TableFull { .. } => alcor_error::ALCOR_ERR_TABLE_FULL,
