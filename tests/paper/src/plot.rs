@@ -176,8 +176,8 @@ pub fn bandwidth(report: &Report) -> Result<String, PlotError> {
     Chart {
         caption: "Messages between two ranks",
         x: "bytes of a message",
-        y: "bytes a cycle",
-        legend: SeriesLabelPosition::UpperLeft,
+        y: "bytes per cycle",
+        legend: SeriesLabelPosition::LowerRight,
         colours: &[GREY, BLUE, GREEN, RED, BROWN, PALE_BLUE, ORANGE, PALE_RED],
         ranges: None,
         is_linear: false,
