@@ -231,6 +231,8 @@ fn kernel_port_random() {
                         .unwrap_or_else(|| panic!("{place}: {it:?}"));
                     assert_eq!(dut.look("opcode_o", 1, 0), opcode as u64, "{place}");
                     if opcode != Opcode::Barrier {
+                        let compare = u64::from(it.words[5]) << 32 | u64::from(it.words[4]);
+                        assert_eq!(dut.look("compare_o", 1, 0), compare, "{place}");
                         for (name, word) in [
                             ("address_o", 1),
                             ("length_o", 2),
@@ -300,10 +302,12 @@ fn kernel_port_random() {
                 let it = Taken { words, run };
                 commands += 1;
                 last = words[0];
-                match it.opcode() {
-                    // One without a meaning ends in the port.
-                    None => owed.push((it.tag(), Status::BadCommand as u32, 0, 0, 0)),
-                    Some(_) => waiting = Some(it),
+                let is_collective = it.opcode() == Some(KernelOpcode::Collective);
+                if is_collective || it.of_coprocessor().is_some() {
+                    waiting = Some(it);
+                } else {
+                    // A command without a meaning ends in the port.
+                    owed.push((it.tag(), Status::BadCommand as u32, 0, 0, 0));
                 }
             }
             // A completion belongs to a command of this start.

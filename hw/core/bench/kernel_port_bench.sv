@@ -16,6 +16,7 @@ module kernel_port_bench (
     output logic [31:0]        offset_o,
     output logic [31:0]        address_o,
     output logic [31:0]        length_o,
+    output logic [63:0]        compare_o,
     output logic [31:0]        tag_o,
     output logic               busy_o,
     output logic               done_o,
@@ -62,12 +63,10 @@ module kernel_port_bench (
   assign offset_o  = to_rank.offset;
   assign address_o = to_rank.address;
   assign length_o  = to_rank.length;
+  assign compare_o = to_rank.compare;
   assign tag_o     = to_rank.tag;
   assign busy_o    = to_rank.busy;
   assign done_o    = to_rank.done;
-
-  logic unused_compare;
-  assign unused_compare = ^to_rank.compare;
 
   assign from_rank = {
     ready_i, done_i, drain_i, begun_i, 8'd4,
