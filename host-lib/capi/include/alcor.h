@@ -565,11 +565,6 @@ typedef struct alcor_comm *alcor_comm_t;
 typedef struct alcor_message *alcor_message_t;
 
 /**
- * The type of a collective's elements: one of alcor_type.
- */
-typedef int32_t alcor_type_t;
-
-/**
  * The operation of a reduction: one of alcor_op.
  */
 typedef int32_t alcor_op_t;

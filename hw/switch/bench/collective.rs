@@ -1154,10 +1154,9 @@ impl Cluster {
                 .iter()
                 .find(|next| next.context == group.context);
             for &board in &group.boards {
-                if !next.is_some_and(|next| next.boards.contains(&board)) {
-                    if let Some(members) = self.rows[board][group.context].take() {
-                        self.free(board, group.context, &members);
-                    }
+                let goes_on = next.is_some_and(|next| next.boards.contains(&board));
+                if !goes_on && let Some(members) = self.rows[board][group.context].take() {
+                    self.free(board, group.context, &members);
                 }
             }
             self.drain();
