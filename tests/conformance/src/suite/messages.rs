@@ -1109,7 +1109,16 @@ fn lists(context: &Context) -> Result {
             rank.barrier()?;
             let expected: Vec<usize> = (0..count).filter(|&tag| arrives(tag)).map(|tag| tag as usize).collect();
             let what = |call: &str| format!("{me}: {call} of {done:#b}");
-            same(what("some"), expected.clone(), rank.wait_some(&requests)?)?;
+            // On a small board, receives that wait in the library complete after the others, in later calls.
+            let mut some = rank.wait_some(&requests)?;
+            for _ in 0..1000 {
+                if some.len() >= expected.len() {
+                    break;
+                }
+                rank.test_all(&mut requests)?;
+                some = rank.wait_some(&requests)?;
+            }
+            same(what("some"), expected.clone(), some)?;
             same(what("any"), expected.first().copied(), rank.test_any(&requests)?)?;
             let are_all = expected.len() == count as usize;
             same(what("all"), are_all, rank.test_all(&mut requests)?)?;
