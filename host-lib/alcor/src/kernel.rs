@@ -343,6 +343,19 @@ impl KernelCommand {
     ///
     /// # Errors
     /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the offset fits no register.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{AtomicOperation, Job, KernelCommand, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let counters = rank.alloc::<u64>(16)?;
+    /// let window = rank.register(&counters, Rights::ALL)?;
+    /// let add = KernelCommand::fetch_op(&window, rank.pid(), 3, AtomicOperation::Add, 1)?;
+    /// let lock = KernelCommand::compare_swap(&window, rank.pid(), 0, 0, 1)?.tagged(7);
+    /// assert_ne!(add, lock);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fetch_op<T: AtomicWord>(
         window: &Window<T>,
         target: GlobalRank,

@@ -345,7 +345,17 @@ impl<'a> Request<'a> {
     /// zero-extended; `None` after a refusal. [`Rank::wait_fetch`] returns the number.
     ///
     /// # Examples
-    /// [`Fetch::into_request`](crate::Fetch::into_request) has one.
+    /// ```
+    /// # use alcor::{Job, Rights, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let counter = rank.alloc_from(&[5u32])?;
+    /// let window = rank.register(&counter, Rights::ALL)?;
+    /// let mut request = rank.ifetch_add(&window, rank.pid(), 0, 1)?.into_request();
+    /// while !rank.test(&mut request)? {}
+    /// assert_eq!(request.old_value(), Some(5));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn old_value(&self) -> Option<u64> {
         self.cell().other()?.atomic()?;

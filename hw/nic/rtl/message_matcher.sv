@@ -573,6 +573,21 @@ module message_matcher #(
   `ALCOR_COVER(c_wildcard_probe_source, commanded && command_i.command == McProbe && wildcards == 2'b10)
   `ALCOR_COVER(c_wildcard_probe_tag, commanded && command_i.command == McProbe && wildcards == 2'b01)
   `ALCOR_COVER(c_wildcard_probe_source_and_tag, commanded && command_i.command == McProbe && wildcards == 2'b11)
+  // Messages that have no payload with them: announcements and empty ones.
+  logic [DEPTH-1:0] announcements_q, empties_q;
+  logic announced, empty;
+  always_ff @(posedge clk_i) begin
+    if (take_message) begin
+      announcements_q[free_entry] <= arrival_i.announce;
+      empties_q[free_entry]       <= !arrival_i.announce && !has_payload;
+    end
+  end
+  assign announced = announcements_q[found_message_q];
+  assign empty     = empties_q[found_message_q];
+  `ALCOR_COVER(c_message_empty_expected, matched && empty)
+  `ALCOR_COVER(c_message_empty_unexpected, kept && empty)
+  `ALCOR_COVER(c_message_rendezvous_expected, matched && announced)
+  `ALCOR_COVER(c_message_rendezvous_unexpected, kept && announced)
 `endif
   `ALCOR_COVER(c_message_recalled, pair_o.dropped && pair_o.valid)
   `ALCOR_COVER(c_refused_message_without_fragment, counts_o.refused && !closed_i && !u_entries_of_messages.free_valid)
