@@ -298,7 +298,10 @@ impl Rank {
     /// let mut numbers = Job::new(SoftBoard::new(4))?.run(4, |rank| {
     ///     let counter = rank.alloc_from(&[0u64])?;
     ///     let window = rank.register(&counter, Rights::ALL)?;
-    ///     rank.fetch_add(&window, GlobalRank(0), 0, 1)
+    ///     let number = rank.fetch_add(&window, GlobalRank(0), 0, 1)?;
+    ///     // Rank 0 stays until all have theirs.
+    ///     rank.barrier()?;
+    ///     Ok(number)
     /// })?;
     /// numbers.sort();
     /// assert_eq!(numbers, [0, 1, 2, 3]);

@@ -522,6 +522,31 @@ fn match_queue_batches_under_load() {
     }
 }
 
+/// Searches in a full unit wait for a batch once as many cells are free as a batch has entries, or
+/// half of the cells.
+#[test]
+fn match_queue_batches_of_free_cells() {
+    for (batch, free) in [(1, 1), (3, 3), (6, 4)] {
+        let mut bench = Bench::new(Shape { batch, ..SMALL });
+        bench.threshold(NEVER);
+        for bits in 0..40 {
+            bench.append(Pattern { bits, mask: 0 });
+        }
+        bench.threshold(0);
+        bench.idle(100);
+        bench.waited = 0;
+        for bits in 0..24 {
+            assert!(
+                bench.search(Op::Search, Pattern { bits, mask: 0 }).by_unit,
+                "{bits}"
+            );
+            let waits = bits > 0 && bits % free == 0;
+            assert_eq!(bench.waited > 0, waits, "batch {batch}, search {bits}");
+            bench.waited = 0;
+        }
+    }
+}
+
 /// Operations that are always offered, with results that wait: each result is that of a list, in the
 /// order of the operations.
 #[test]

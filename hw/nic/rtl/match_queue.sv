@@ -85,6 +85,8 @@ module match_queue #(
   localparam int unsigned CellW = $clog2(CELLS + 1);
   localparam int unsigned BatchW = $clog2(BATCH + 1);
   localparam int unsigned Patience = 15;
+  // A batch that does not wait for idle cycles needs as many free cells, so that small units don't begin one for each.
+  localparam int unsigned BatchCells = (BATCH < CELLS / 2) ? BATCH : (CELLS + 1) / 2;
 
   state_e state_d, state_q;
   alcor_abi_pkg::match_op_e op_q;
@@ -238,15 +240,15 @@ module match_queue #(
   end
 
   // ----------------------------------------------------------------------------------------- what next
-  // A batch goes when enough entries wait, or when nothing has been asked for for a while. Whether it can is
-  // known a cycle late. An operation that waits has its turn between two batches.
-  logic fits, fits_q, turn_q, batch, enough, last, insert;
+  // A batch goes when enough entries wait and enough cells are free, or when nothing has been asked for for a while.
+  // Whether it can is known a cycle late. An operation that waits has its turn between two batches.
+  logic fits, fits_q, fills, fills_q, turn_q, batch, enough, last, insert;
   logic [BatchW-1:0] moved_q;
   logic [3:0] idle_q;
 
   assign fits   = rest_q != '0 && cells_q != CellW'(CELLS) && 32'(count_o) >= 32'(threshold_i) && threshold_i != '1;
-  assign batch  = fits_q && rest_q != '0 && !(turn_q && op_valid_i) &&
-                  (rest_q >= CountW'(BATCH) || idle_q == 4'(Patience));
+  assign fills  = rest_q >= CountW'(BATCH) && cells_q <= CellW'(CELLS - BatchCells);
+  assign batch  = fits_q && rest_q != '0 && !(turn_q && op_valid_i) && (fills_q || idle_q == 4'(Patience));
   assign enough = op_valid_i && moved_q == BatchW'(BATCH);
   assign insert = state_q == StInsert && command_ready;
   assign last   = rest_q == CountW'(1) || cells_q == CellW'(CELLS - 1) || enough;
@@ -339,6 +341,7 @@ module match_queue #(
     walked_q <= state_q == StWalk;
     left_q   <= (state_q == StWalk) ? left_q - 1'b1 : rest_q;
     fits_q   <= fits;
+    fills_q  <= fills;
     moved_q  <= (state_q == StInsert) ? moved_q + BatchW'(insert && moved_q != BatchW'(BATCH)) : '0;
     if (state_q == StIdle && take) entry_q <= op_entry_i;
 

@@ -142,13 +142,15 @@ module rma_send #(
   assign recall_head_ready_o   = recall_turn_q && head_ready[Request];
   assign recall_task_ready_o   = recall_turn_q && task_ready[Request];
 
-  // The turn may change where no packet is open and no header word waits: with a packet's end, or between packets.
+  // The turn may change where no packet is open and neither a header word nor a task waits: with a packet's end, or
+  // between packets.
   logic head_taken, task_taken, packet_ends, changes;
 
   assign head_taken  = request_head_valid && head_ready[Request];
   assign task_taken  = request_task_valid && task_ready[Request];
   assign packet_ends = (pipeline_turn && pipeline_split_i) ? head_taken && pipeline_last_i : task_taken;
-  assign changes     = request_head_valid ? (head_ready[Request] && packet_ends) : (!open_q || packet_ends);
+  assign changes     = request_head_valid ? (head_ready[Request] && packet_ends) :
+                                            (packet_ends || (!open_q && !request_task_valid));
   assign open_d      = !packet_ends && (open_q || head_taken);
 
   assign engine_turn_d = changes ? (engine_head_valid_i && !engine_turn_q) : engine_turn_q;
