@@ -1356,7 +1356,7 @@ fn random(shape: Shape, rounds: u64) {
     assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
     assert!(tally.late_met > rounds / 20, "{tally:?}");
     assert!(
-        shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 20,
+        shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 40,
         "{tally:?}"
     );
     let found = [
