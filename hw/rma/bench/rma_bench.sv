@@ -472,65 +472,104 @@ module rma_bench (
     alcor_abi_pkg::read_task_t reply_task;
     alcor_abi_pkg::refusal_t refusal;
 
-    rma_packet_controller #(
-        .REQUESTS     (PacketRequests[g]),
-        .PAYLOAD_WORDS(PacketPayload[g])
-    ) u_packet (
-        .clk_i             (clk_i),
-        .rst_ni            (rst_ni),
-        .rank_i            (packet_rank_i[g]),
-        .closed_i          (1'b0),
-        .head_valid_i      (packet_head_valid_i[g]),
-        .head_ready_o      (packet_head_ready_o[g]),
-        .head_i            (packet_head_i[g]),
-        .head_cut_i        (packet_head_cut_i[g]),
-        .head_bare_i       (packet_head_bare_i[g]),
-        .lookup_o          (lookup),
-        .window_i          ({packet_registered_i[g], packet_deny_i[g], packet_base_i[g], packet_size_i[g]}),
-        .fetch_valid_o     (packet_fetch_lookup_o[g]),
-        .fetch_id_o        (packet_fetch_id_o[g]),
-        .fetch_i           ({packet_fetch_base_i[g], packet_fetch_size_i[g]}),
-        .arrival_valid_o   (packet_arrival_valid_o[g]),
-        .arrival_ready_i   (packet_arrival_ready_i[g]),
-        .arrival_refused_i (packet_arrival_refused_i[g]),
-        .arrival_o         (arrival),
-        .late_o            (packet_late_o[g]),
-        .full_i            (packet_full_i[g]),
-        .verdict_valid_i   (packet_verdict_valid_i[g]),
-        .verdict_ready_o   (packet_verdict_ready_o[g]),
-        .verdict_i         ({packet_verdict_i[g], packet_verdict_receive_i[g], packet_verdict_address_i[g],
-                             packet_verdict_bytes_i[g]}),
-        .copy_valid_i      (packet_copy_valid_i[g]),
-        .copy_ready_o      (packet_copy_ready_o[g]),
-        .copy_i            ({packet_copy_from_i[g], packet_copy_to_i[g], packet_copy_receive_i[g],
-                             packet_copy_bytes_i[g]}),
-        .settled_i         (1'b1),
-        .atomic_read_o     (),
-        .atomic_read_i     ('0),
-        .atomic_data_i     ('0),
-        .atomic_write_o    (),
-        .atomic_written_i  (1'b0),
-        .atomic_address_o  (),
-        .atomic_data_o     (),
-        .atomic_strobe_o   (),
-        .answered_valid_o  (),
-        .answered_ready_i  (1'b0),
-        .answered_o        (),
-        .write_valid_o     (packet_write_valid_o[g]),
-        .write_ready_i     (packet_write_ready_i[g]),
-        .write_o           (write_task),
-        .ack_valid_i       (packet_ack_valid_i[g]),
-        .ack_ready_o       (packet_ack_ready_o[g]),
-        .ack_i             ({packet_ack_rank_i[g], packet_ack_status_i[g], packet_ack_id_i[g]}),
-        .reply_head_valid_o(packet_reply_head_valid_o[g]),
-        .reply_head_ready_i(packet_reply_head_ready_i[g]),
-        .reply_head_o      (packet_reply_head_o[g]),
-        .reply_task_valid_o(packet_reply_task_valid_o[g]),
-        .reply_task_ready_i(packet_reply_task_ready_i[g]),
-        .reply_task_o      (reply_task),
-        .refusal_o         (refusal),
-        .idle_o            (packet_idle_o[g])
-    );
+    if (PacketRequests[g]) begin : g_requests
+      alcor_abi_pkg::from_engine_t engine;
+
+      assign engine.arrival_ready   = packet_arrival_ready_i[g];
+      assign engine.arrival_refused = packet_arrival_refused_i[g];
+      assign engine.verdict_valid   = packet_verdict_valid_i[g];
+      assign engine.verdict         = {packet_verdict_i[g], packet_verdict_receive_i[g], packet_verdict_address_i[g],
+                                       packet_verdict_bytes_i[g]};
+      assign engine.fetch           = {packet_fetch_base_i[g], packet_fetch_size_i[g]};
+      assign engine.copy_valid      = packet_copy_valid_i[g];
+      assign engine.copy            = {packet_copy_from_i[g], packet_copy_to_i[g], packet_copy_receive_i[g],
+                                       packet_copy_bytes_i[g]};
+      assign engine.ack_valid       = 1'b0;
+      assign engine.ack             = '0;
+
+      rma_request_controller #(
+          .PAYLOAD_WORDS(PacketPayload[g])
+      ) u_packet (
+          .clk_i             (clk_i),
+          .rst_ni            (rst_ni),
+          .rank_i            (packet_rank_i[g]),
+          .closed_i          (1'b0),
+          .head_valid_i      (packet_head_valid_i[g]),
+          .head_ready_o      (packet_head_ready_o[g]),
+          .head_i            (packet_head_i[g]),
+          .head_cut_i        (packet_head_cut_i[g]),
+          .head_bare_i       (packet_head_bare_i[g]),
+          .lookup_o          (lookup),
+          .window_i          ({packet_registered_i[g], packet_deny_i[g], packet_base_i[g], packet_size_i[g]}),
+          .engine_i          (engine),
+          .fetch_valid_o     (packet_fetch_lookup_o[g]),
+          .fetch_id_o        (packet_fetch_id_o[g]),
+          .arrival_valid_o   (packet_arrival_valid_o[g]),
+          .arrival_o         (arrival),
+          .late_o            (packet_late_o[g]),
+          .verdict_ready_o   (packet_verdict_ready_o[g]),
+          .copy_ready_o      (packet_copy_ready_o[g]),
+          .full_i            (packet_full_i[g]),
+          .settled_i         (1'b1),
+          .atomic_read_o     (),
+          .atomic_read_i     ('0),
+          .atomic_data_i     ('0),
+          .atomic_write_o    (),
+          .atomic_written_i  (1'b0),
+          .atomic_address_o  (),
+          .atomic_data_o     (),
+          .atomic_strobe_o   (),
+          .write_valid_o     (packet_write_valid_o[g]),
+          .write_ready_i     (packet_write_ready_i[g]),
+          .write_o           (write_task),
+          .ack_valid_i       (packet_ack_valid_i[g]),
+          .ack_ready_o       (packet_ack_ready_o[g]),
+          .ack_i             ({packet_ack_rank_i[g], packet_ack_status_i[g], packet_ack_id_i[g]}),
+          .reply_head_valid_o(packet_reply_head_valid_o[g]),
+          .reply_head_ready_i(packet_reply_head_ready_i[g]),
+          .reply_head_o      (packet_reply_head_o[g]),
+          .reply_task_valid_o(packet_reply_task_valid_o[g]),
+          .reply_task_ready_i(packet_reply_task_ready_i[g]),
+          .reply_task_o      (reply_task),
+          .refusal_o         (refusal),
+          .idle_o            (packet_idle_o[g])
+      );
+    end else begin : g_replies
+      rma_reply_controller #(
+          .PAYLOAD_WORDS(PacketPayload[g])
+      ) u_packet (
+          .clk_i           (clk_i),
+          .rst_ni          (rst_ni),
+          .head_valid_i    (packet_head_valid_i[g]),
+          .head_ready_o    (packet_head_ready_o[g]),
+          .head_i          (packet_head_i[g]),
+          .head_cut_i      (packet_head_cut_i[g]),
+          .head_bare_i     (packet_head_bare_i[g]),
+          .lookup_o        (lookup),
+          .window_i        ({packet_registered_i[g], packet_deny_i[g], packet_base_i[g], packet_size_i[g]}),
+          .answered_valid_o(),
+          .answered_ready_i(1'b0),
+          .answered_o      (),
+          .write_valid_o   (packet_write_valid_o[g]),
+          .write_ready_i   (packet_write_ready_i[g]),
+          .write_o         (write_task),
+          .refusal_o       (refusal),
+          .idle_o          (packet_idle_o[g])
+      );
+
+      assign packet_fetch_lookup_o[g]     = 1'b0;
+      assign packet_fetch_id_o[g]         = '0;
+      assign packet_arrival_valid_o[g]    = 1'b0;
+      assign arrival                      = '0;
+      assign packet_late_o[g]             = 1'b0;
+      assign packet_verdict_ready_o[g]    = 1'b0;
+      assign packet_copy_ready_o[g]       = 1'b0;
+      assign packet_ack_ready_o[g]        = 1'b0;
+      assign packet_reply_head_valid_o[g] = 1'b0;
+      assign packet_reply_head_o[g]       = '0;
+      assign packet_reply_task_valid_o[g] = 1'b0;
+      assign reply_task                   = '0;
+    end
     assign packet_lookup_o[g]             = lookup.valid;
     assign packet_slot_o[g]               = lookup.slot;
     assign packet_arrival_announce_o[g]   = arrival.announce;

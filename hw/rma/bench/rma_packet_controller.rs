@@ -1,4 +1,4 @@
-//! `rma_packet_controller` of both planes: the effects of each packet, compared item by item with a
+//! The packet controllers of both planes: the effects of each packet, compared item by item with a
 //! model of the packet formats and the windows. A packet that is cut in its header has no effect
 //! except its report. The paper's words are built from its figure 6, not from the ABI.
 

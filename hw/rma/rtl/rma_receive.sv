@@ -132,83 +132,18 @@ module rma_receive #(
       .idle_o         (parser_idle)
   );
 
-  // ---------------------------------------------------------------- packet controller, memory writes
+  // ---------------------------------------------------------------- memory writes
 
   logic task_valid, task_ready, note_valid, note_ready, writes_idle, controller_idle, acks_empty;
   // A packet has more or fewer beats than its type or its header says.
   logic surplus, wrong_length;
   alcor_abi_pkg::refusal_t refusal;
   alcor_abi_pkg::write_task_t write_task;
-  logic payload_write, atomic_write, answered_valid, answered_ready;
+  logic payload_write, atomic_write;
   logic [29:0] payload_address, atomic_address;
   logic [DATA_W-1:0] payload_data, atomic_data;
   logic [Bytes-1:0] payload_strobe, atomic_strobe;
-  alcor_abi_pkg::answered_t answered;
   alcor_abi_pkg::note_t note;
-  logic ack_valid, ack_ready, engine_ack_ready;
-  alcor_abi_pkg::acknowledgement_t ack;
-  logic fetch_valid, arrival_valid, late, verdict_ready, copy_ready;
-  alcor_abi_pkg::entry_t fetch_id;
-  alcor_abi_pkg::arrival_t arrival;
-
-  rma_packet_controller #(
-      .REQUESTS     (REQUESTS),
-      .DATA_W       (DATA_W),
-      .PAYLOAD_WORDS(PAYLOAD_WORDS)
-  ) u_packet_controller (
-      .clk_i             (clk_i),
-      .rst_ni            (rst_ni),
-      .rank_i            (rank_i),
-      .closed_i          (closed_i),
-      .head_valid_i      (head_valid),
-      .head_ready_o      (head_ready),
-      .head_i            (head),
-      .head_cut_i        (head_cut),
-      .head_bare_i       (head_bare),
-      .lookup_o          (lookup_o),
-      .window_i          (window_i),
-      .fetch_valid_o     (fetch_valid),
-      .fetch_id_o        (fetch_id),
-      .fetch_i           (engine_i.fetch),
-      .arrival_valid_o   (arrival_valid),
-      .arrival_ready_i   (engine_i.arrival_ready),
-      .arrival_refused_i (engine_i.arrival_refused),
-      .arrival_o         (arrival),
-      .late_o            (late),
-      .full_i            (in_valid_i && !in_ready_o),
-      .verdict_valid_i   (engine_i.verdict_valid),
-      .verdict_ready_o   (verdict_ready),
-      .verdict_i         (engine_i.verdict),
-      .copy_valid_i      (engine_i.copy_valid),
-      .copy_ready_o      (copy_ready),
-      .copy_i            (engine_i.copy),
-      .settled_i         (writes_idle),
-      .atomic_read_o     (read_o),
-      .atomic_read_i     (read_i),
-      .atomic_data_i     (read_data_i),
-      .atomic_write_o    (atomic_write),
-      .atomic_written_i  (write_ready_i),
-      .atomic_address_o  (atomic_address),
-      .atomic_data_o     (atomic_data),
-      .atomic_strobe_o   (atomic_strobe),
-      .answered_valid_o  (answered_valid),
-      .answered_ready_i  (answered_ready),
-      .answered_o        (answered),
-      .write_valid_o     (task_valid),
-      .write_ready_i     (task_ready),
-      .write_o           (write_task),
-      .ack_valid_i       (ack_valid),
-      .ack_ready_o       (ack_ready),
-      .ack_i             (ack),
-      .reply_head_valid_o(reply_head_valid_o),
-      .reply_head_ready_i(reply_head_ready_i),
-      .reply_head_o      (reply_head_o),
-      .reply_task_valid_o(reply_task_valid_o),
-      .reply_task_ready_i(reply_task_ready_i),
-      .reply_task_o      (reply_task_o),
-      .refusal_o         (refusal),
-      .idle_o            (controller_idle)
-  );
 
   rma_mm_write #(
       .DATA_W  (DATA_W),
@@ -247,25 +182,60 @@ module rma_receive #(
     refusal_o.malformed |= surplus || wrong_length;
   end
 
-  // ---------------------------------------------------------------- what becomes of a note
+  // ---------------------------------------------------------------- packet controller, and what becomes of a note
 
-  // The message engine always has room for the notes that it waits for.
-  assign engine_o.arrival_valid     = arrival_valid;
-  assign engine_o.arrival           = arrival;
-  assign engine_o.late              = late;
-  assign engine_o.verdict_ready     = verdict_ready;
-  assign engine_o.fetch_valid       = fetch_valid;
-  assign engine_o.fetch_id          = fetch_id;
-  assign engine_o.copy_ready        = copy_ready;
-  assign engine_o.ack_ready         = engine_ack_ready;
-  assign engine_o.stored            = note_valid && note.kind == NkStored;
-  assign engine_o.delivered.valid   = note_valid && note.kind == NkDelivered;
-  assign engine_o.delivered.status  = note.told.status;
-  assign engine_o.delivered.receive = note.told.id;
+  if (REQUESTS) begin : g_requests
+    logic ack_valid, ack_ready, own_room, own_valid, own_ready;
+    alcor_abi_pkg::acknowledgement_t ack, own, engine_ack;
 
-  if (REQUESTS) begin : g_acknowledge
-    logic own_room, own_valid, own_ready;
-    alcor_abi_pkg::acknowledgement_t own, engine_ack;
+    rma_request_controller #(
+        .DATA_W       (DATA_W),
+        .PAYLOAD_WORDS(PAYLOAD_WORDS)
+    ) u_controller (
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .rank_i            (rank_i),
+        .closed_i          (closed_i),
+        .head_valid_i      (head_valid),
+        .head_ready_o      (head_ready),
+        .head_i            (head),
+        .head_cut_i        (head_cut),
+        .head_bare_i       (head_bare),
+        .lookup_o          (lookup_o),
+        .window_i          (window_i),
+        .engine_i          (engine_i),
+        .fetch_valid_o     (engine_o.fetch_valid),
+        .fetch_id_o        (engine_o.fetch_id),
+        .arrival_valid_o   (engine_o.arrival_valid),
+        .arrival_o         (engine_o.arrival),
+        .late_o            (engine_o.late),
+        .verdict_ready_o   (engine_o.verdict_ready),
+        .copy_ready_o      (engine_o.copy_ready),
+        .full_i            (in_valid_i && !in_ready_o),
+        .settled_i         (writes_idle),
+        .atomic_read_o     (read_o),
+        .atomic_read_i     (read_i),
+        .atomic_data_i     (read_data_i),
+        .atomic_write_o    (atomic_write),
+        .atomic_written_i  (write_ready_i),
+        .atomic_address_o  (atomic_address),
+        .atomic_data_o     (atomic_data),
+        .atomic_strobe_o   (atomic_strobe),
+        .write_valid_o     (task_valid),
+        .write_ready_i     (task_ready),
+        .write_o           (write_task),
+        .ack_valid_i       (ack_valid),
+        .ack_ready_o       (ack_ready),
+        .ack_i             (ack),
+        .reply_head_valid_o(reply_head_valid_o),
+        .reply_head_ready_i(reply_head_ready_i),
+        .reply_head_o      (reply_head_o),
+        .reply_task_valid_o(reply_task_valid_o),
+        .reply_task_ready_i(reply_task_ready_i),
+        .reply_task_o      (reply_task_o),
+        .refusal_o         (refusal),
+        .idle_o            (controller_idle)
+    );
 
     // Room for a note of every task that can be under way while the controller waits for a place in
     // the task queue: the queue must be able to empty itself then.
@@ -283,26 +253,43 @@ module rma_receive #(
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
         .valid_i({own_valid, engine_i.ack_valid}),
-        .ready_o({own_ready, engine_ack_ready}),
+        .ready_o({own_ready, engine_o.ack_ready}),
         .data_i ({own, engine_ack}),
         .valid_o(ack_valid),
         .ready_i(ack_ready),
         .data_o (ack)
     );
 
+    assign engine_o.stored    = note_valid && note.kind == NkStored;
     assign completion_valid_o = 1'b0;
     assign completion_o       = '0;
-    assign answered_ready     = 1'b0;
+  end else begin : g_replies
+    logic noted, answered_valid, answered_ready;
+    alcor_abi_pkg::answered_t answered;
 
-    logic unused_answered;
-    assign unused_answered = ^{answered_valid, answered};
-  end else begin : g_complete
-    logic noted;
+    rma_reply_controller #(
+        .PAYLOAD_WORDS(PAYLOAD_WORDS)
+    ) u_controller (
+        .clk_i           (clk_i),
+        .rst_ni          (rst_ni),
+        .head_valid_i    (head_valid),
+        .head_ready_o    (head_ready),
+        .head_i          (head),
+        .head_cut_i      (head_cut),
+        .head_bare_i     (head_bare),
+        .lookup_o        (lookup_o),
+        .window_i        (window_i),
+        .answered_valid_o(answered_valid),
+        .answered_ready_i(answered_ready),
+        .answered_o      (answered),
+        .write_valid_o   (task_valid),
+        .write_ready_i   (task_ready),
+        .write_o         (write_task),
+        .refusal_o       (refusal),
+        .idle_o          (controller_idle)
+    );
 
-    assign ack_valid          = 1'b0;
-    assign ack                = '0;
     assign acks_empty         = 1'b1;
-    assign engine_ack_ready   = 1'b0;
     assign note_ready         = note.kind != NkCommand || completion_ready_i;
     assign noted              = note_valid && note.kind == NkCommand;
     assign answered_ready     = completion_ready_i && !noted;
@@ -315,7 +302,31 @@ module rma_receive #(
         completion_o.ended = {note.told.status, note.told.id};
       end
     end
+
+    assign engine_o.arrival_valid = 1'b0;
+    assign engine_o.arrival       = '0;
+    assign engine_o.late          = 1'b0;
+    assign engine_o.verdict_ready = 1'b0;
+    assign engine_o.fetch_valid   = 1'b0;
+    assign engine_o.fetch_id      = '0;
+    assign engine_o.copy_ready    = 1'b0;
+    assign engine_o.ack_ready     = 1'b0;
+    assign engine_o.stored        = 1'b0;
+    assign read_o                 = '0;
+    assign atomic_write           = 1'b0;
+    assign atomic_address         = '0;
+    assign atomic_data            = '0;
+    assign atomic_strobe          = '0;
+    assign reply_head_valid_o     = 1'b0;
+    assign reply_head_o           = '0;
+    assign reply_task_valid_o     = 1'b0;
+    assign reply_task_o           = '0;
   end
+
+  // The message engine always has room for the notes that it waits for.
+  assign engine_o.delivered.valid   = note_valid && note.kind == NkDelivered;
+  assign engine_o.delivered.status  = note.told.status;
+  assign engine_o.delivered.receive = note.told.id;
 
   assign idle_o = parser_idle && controller_idle && writes_idle && acks_empty;
 

@@ -1,7 +1,7 @@
 `include "formal.svh"
 
-// Properties of `rma_packet_controller`, included at its end: a byte of memory is covered by a write task only where a
-// window lets it be written, the message engine has named it, or, on the reply plane, an XDATA packet is addressed to it.
+// Properties of `rma_request_controller`, included at its end: a byte of memory is covered by a write task only where a
+// window lets it be written, or the message engine has named it.
 // A write of the atomic unit covers it only where a window lets it be written.
 // An answer is addressed to bytes that its request has named. All header words are free.
 
@@ -24,16 +24,10 @@
 
   // The byte lies in no buffer and no fragment that the message engine names.
   logic [33:0] verdict_end;
-  assign verdict_end = 34'(verdict_i.address) + 34'(verdict_i.bytes);
-  `ALCOR_ASSUME(!verdict_valid_i || (verdict_i.kind != MvStore && verdict_i.kind != MvDirect)
-                || byte_ < 34'(verdict_i.address) || byte_ >= verdict_end)
-  `ALCOR_ASSUME(!verdict_valid_i || verdict_end <= 34'h1_0000_0000)
-
-  // Reply plane: the byte lies in no buffer that an XDATA packet is addressed to.
-  logic [33:0] data_end;
-  assign data_end = 34'(laddr_q) + 34'(length.length);
-  `ALCOR_ASSUME(state_q != DataTask || byte_ < 34'(laddr_q) || byte_ >= data_end)
-  `ALCOR_ASSUME(state_q != DataTask || data_end <= 34'h1_0000_0000)
+  assign verdict_end = 34'(engine_i.verdict.address) + 34'(engine_i.verdict.bytes);
+  `ALCOR_ASSUME(!engine_i.verdict_valid || (engine_i.verdict.kind != MvStore && engine_i.verdict.kind != MvDirect)
+                || byte_ < 34'(engine_i.verdict.address) || byte_ >= verdict_end)
+  `ALCOR_ASSUME(!engine_i.verdict_valid || verdict_end <= 34'h1_0000_0000)
 
   logic [33:0] task_end;
   assign task_end = {2'd0, write_o.address[31:2], 2'b00} + {19'd0, write_o.kept, 2'b00} - 34'd4 + 34'(write_o.end_lane);
@@ -41,19 +35,19 @@
   assign covers = !write_o.drop && write_o.kept != '0 && byte_ >= 34'(write_o.address) && byte_ <= task_end;
   `ALCOR_IMPLIES(p_not_covered, write_valid_o, !covers)
   // Atomic operations. Names after flattening.
-  (* hierconn *) logic [1:0] \g_atomic.u_atomic.written_q ;
-  (* hierconn *) logic \g_atomic.u_atomic.taken_q ;
+  (* hierconn *) logic [1:0] \u_atomic.written_q ;
+  (* hierconn *) logic \u_atomic.taken_q ;
   logic [33:0] atomic_first, atomic_bytes;
   logic [1:0] halves;
   assign halves       = (DATA_W == 32 && header_atomic.wide) ? 2'd2 : 2'd1;
   assign atomic_first = {2'd0, atomic_address_o, 2'b00};
   assign atomic_bytes = (DATA_W != 32 && header_atomic.wide) ? 34'd8 : 34'd4;
-  `ALCOR_IMPLIES(p_atomic_not_covered, REQUESTS && atomic_write_o,
+  `ALCOR_IMPLIES(p_atomic_not_covered, atomic_write_o,
                  byte_ < atomic_first || byte_ >= atomic_first + atomic_bytes)
-  `ALCOR_IMPLIES(p_atomic_window, REQUESTS && atomic_write_o, window_i.registered && !window_i.deny_read && !window_i.deny_write)
-  `ALCOR_IMPLIES(p_atomic_written, REQUESTS, \g_atomic.u_atomic.written_q <= halves || !atomic_active)
-  `ALCOR_IMPLIES(p_atomic_idle, REQUESTS && !atomic_active, \g_atomic.u_atomic.written_q == 2'd0)
-  `ALCOR_IMPLIES(p_atomic_taken, REQUESTS && state_q != Atomic, \g_atomic.u_atomic.taken_q == 1'b0)
+  `ALCOR_IMPLIES(p_atomic_window, atomic_write_o, window_i.registered && !window_i.deny_read && !window_i.deny_write)
+  `ALCOR_IMPLIES(p_atomic_written, atomic_active, \u_atomic.written_q <= halves)
+  `ALCOR_IMPLIES(p_atomic_idle, !atomic_active, \u_atomic.written_q == 2'd0)
+  `ALCOR_IMPLIES(p_atomic_taken, state_q != Atomic, \u_atomic.taken_q == 1'b0)
   `ALCOR_IMPLIES(p_atomic_end, atomic_active, end_q == 34'(offset_q) + (header_atomic.wide ? 34'd8 : 34'd4))
   `ALCOR_IMPLIES(p_atomic_address, atomic_active, address_q == window_i.base + offset_q)
   // The window of an operation that was refused stays, so no data is sent in its place.
@@ -76,15 +70,11 @@
     unique case (state_q)
       Idle:       right = 1'b1;
       PaperCheck: right = ptype == PT_PUT_1 || ptype == PT_PUT_N;
-      GetHeader2, GetCheck: right = REQUESTS && ptype == PT_GET;
-      XOffset, XLength, XCheck: right = REQUESTS && (ptype == PT_XPUT || ptype == PT_XGET);
-      XLaddr, Reply: right = REQUESTS && ptype == PT_XGET && !is_atomic;
+      GetHeader2, GetCheck: right = ptype == PT_GET;
+      XOffset, XLength, XCheck: right = (ptype == PT_XPUT || ptype == PT_XGET);
+      XLaddr, Reply: right = ptype == PT_XGET && !is_atomic;
       Atomic:     right = is_atomic;
-      Old:        right = is_old;
-      Message:    right = REQUESTS && ptype == PT_MESSAGE;
-      DataAddress: right = !REQUESTS && ptype == PT_XDATA;
-      DataLength, DataTask: right = !REQUESTS && ptype == PT_XDATA && !is_old;
-      AckTask:    right = !REQUESTS && ptype == PT_XACK;
+      Message:    right = ptype == PT_MESSAGE;
       default:    right = 1'b0;
     endcase
   end
@@ -99,13 +89,13 @@
   `ALCOR_IMPLIES(p_paper_end, state_q == PaperCheck, end_q == 34'(offset_q) + 34'({paper_words, 2'b00}))
   `ALCOR_IMPLIES(p_paper_offset, state_q == PaperCheck, offset_q[1:0] == 2'd0)
   // Of a message that has its verdict: the byte is not in the part of its place that is written. Names after flattening.
-  (* hierconn *) logic [2:0] \g_messages.u_message_port.state_q ;
-  (* hierconn *) logic [1:0] \g_messages.u_message_port.kind_q ;
-  (* hierconn *) logic [31:0] \g_messages.u_message_port.address_q ;
-  (* hierconn *) logic [BytesW-1:0] \g_messages.u_message_port.kept_q ;
+  (* hierconn *) logic [2:0] \u_message_port.state_q ;
+  (* hierconn *) logic [1:0] \u_message_port.kind_q ;
+  (* hierconn *) logic [31:0] \u_message_port.address_q ;
+  (* hierconn *) logic [BytesW-1:0] \u_message_port.kept_q ;
   logic [33:0] kept_from, kept_end;
   logic kept;
-  assign kept_from = 34'(\g_messages.u_message_port.address_q );
-  assign kept_end  = kept_from + 34'(\g_messages.u_message_port.kept_q );
-  assign kept      = REQUESTS && (\g_messages.u_message_port.kind_q == MvStore || \g_messages.u_message_port.kind_q == MvDirect);
-  `ALCOR_IMPLIES(p_kept, kept && \g_messages.u_message_port.state_q >= 3'd4, (byte_ < kept_from || byte_ >= kept_end) && kept_end <= 34'h1_0000_0000)
+  assign kept_from = 34'(\u_message_port.address_q );
+  assign kept_end  = kept_from + 34'(\u_message_port.kept_q );
+  assign kept      = (\u_message_port.kind_q == MvStore || \u_message_port.kind_q == MvDirect);
+  `ALCOR_IMPLIES(p_kept, kept && \u_message_port.state_q >= 3'd4, (byte_ < kept_from || byte_ >= kept_end) && kept_end <= 34'h1_0000_0000)

@@ -2,7 +2,7 @@
 
 import alcor_abi_pkg::*;
 
-/// Packet controller of one plane: turns the header words of received packets into memory tasks.
+/// Packet controller of the request plane: turns the header words of received packets into memory tasks and answers.
 ///
 /// Each packet's window is looked up by slot and the access checked against bounds and rights before
 /// anything touches memory. A PUT becomes a write task; a refused one becomes a task that drops its
@@ -11,20 +11,17 @@ import alcor_abi_pkg::*;
 /// writes come back in on `ack_*` and leave here, so the reply plane has a single author.
 ///
 /// A message goes to the message engine with its header's last word. A payload waits here for the engine's verdict, which
-/// says where the payload goes. A copy of the engine from one place in memory to another becomes an XDATA packet to this rank itself,
-/// as the answer to an XGET would.
+/// says where the payload goes. A copy of the engine from one place in memory to another becomes an XDATA packet to this
+/// rank itself, as the answer to an XGET would.
 ///
-/// An atomic operation waits here until its word is written and its answer sent: no other packet comes between. On the
-/// reply plane such an answer is a completion, and writes nothing.
+/// An atomic operation waits here until its word is written and its answer sent: no other packet comes between.
 ///
 /// A packet that ends within its header is dropped as malformed.
 ///
-/// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
-/// XGET 8, a message 4, with a payload 5 and the time to its verdict, an atomic operation 6 and the time for the memory. An
-/// acknowledgement leaves while a message comes, or beside the header word of the next packet.
-module rma_packet_controller #(
-    /// 1: request plane, which answers; 0: reply plane.
-    parameter bit REQUESTS = 1'b1,
+/// Header words arrive one per cycle: a PUT packet takes 2 cycles, XPUT 4, GET 3, XGET 8, a message 4, with a payload 5 and
+/// the time to its verdict, an atomic operation 6 and the time for the memory. An acknowledgement leaves while a message
+/// comes, or beside the header word of the next packet.
+module rma_request_controller #(
     /// Bits of a beat of node memory: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
     /// Payload words of an extended packet, a power of two.
@@ -57,46 +54,34 @@ module rma_packet_controller #(
     /// The window that was looked up.
     input  alcor_abi_pkg::window_t          window_i,
 
-    /// Request plane: look the message up that an XGET fetches.
+    /// From the message engine.
+    input  alcor_abi_pkg::from_engine_t     engine_i,
+    /// To the message engine: look the message up that an XGET fetches. It is there a cycle later, until the next lookup.
     output logic                            fetch_valid_o,
     /// Id of the message.
     output alcor_abi_pkg::entry_t           fetch_id_o,
-    /// The message, a cycle later, until the next lookup.
-    input  alcor_abi_pkg::buffer_t          fetch_i,
-    /// Request plane: a message arrives.
+    /// A message arrives.
     output logic                            arrival_valid_o,
-    /// The message is taken.
-    input  logic                            arrival_ready_i,
-    /// The message is refused.
-    input  logic                            arrival_refused_i,
     /// The message.
     output alcor_abi_pkg::arrival_t         arrival_o,
     /// The payload of the message must not wait longer for its verdict.
     output logic                            late_o,
-    /// A beat of the plane waits, as there is no room for it.
-    input  logic                            full_i,
-    /// There is a verdict.
-    input  logic                            verdict_valid_i,
     /// The verdict is taken.
     output logic                            verdict_ready_o,
-    /// The verdict.
-    input  alcor_abi_pkg::verdict_t         verdict_i,
-    /// Request plane: a payload is to be copied to its receive buffer.
-    input  logic                            copy_valid_i,
-    /// The copy is taken.
+    /// The copy of a payload to its receive buffer is taken.
     output logic                            copy_ready_o,
-    /// The copy.
-    input  alcor_abi_pkg::copy_t            copy_i,
+    /// A beat of the plane waits, as there is no room for it.
+    input  logic                            full_i,
 
-    /// Request plane: all write tasks are done.
+    /// All write tasks are done.
     input  logic                            settled_i,
-    /// Request plane, atomic operation: a read of node memory.
+    /// Atomic operation: a read of node memory.
     output alcor_abi_pkg::memory_request_t  atomic_read_o,
     /// Its answer.
     input  alcor_abi_pkg::memory_answer_t   atomic_read_i,
     /// Data, with `atomic_read_i.rvalid`.
     input  logic [DATA_W-1:0]               atomic_data_i,
-    /// Request plane, atomic operation: a write of node memory is offered, while all write tasks are done.
+    /// Atomic operation: a write of node memory is offered, while all write tasks are done.
     output logic                            atomic_write_o,
     /// The write is done.
     input  logic                            atomic_written_i,
@@ -106,12 +91,6 @@ module rma_packet_controller #(
     output logic [DATA_W-1:0]               atomic_data_o,
     /// Byte strobes of the write.
     output logic [Bytes-1:0]                atomic_strobe_o,
-    /// Reply plane: an atomic operation of this rank has been carried out.
-    output logic                            answered_valid_o,
-    /// Its completion is taken.
-    input  logic                            answered_ready_i,
-    /// Its completion.
-    output alcor_abi_pkg::answered_t        answered_o,
 
     /// A write task is offered.
     output logic                            write_valid_o,
@@ -120,20 +99,20 @@ module rma_packet_controller #(
     /// The task.
     output alcor_abi_pkg::write_task_t      write_o,
 
-    /// Request plane: an acknowledgement is to be sent.
+    /// An acknowledgement is to be sent.
     input  logic                            ack_valid_i,
     /// The acknowledgement is taken.
     output logic                            ack_ready_o,
     /// The acknowledgement.
     input  alcor_abi_pkg::acknowledgement_t ack_i,
 
-    /// Request plane: a header word of an answer is offered.
+    /// A header word of an answer is offered.
     output logic                            reply_head_valid_o,
     /// The header word is taken.
     input  logic                            reply_head_ready_i,
     /// The header word.
     output logic [31:0]                     reply_head_o,
-    /// Request plane: the read task of an answer is offered, with its last header word.
+    /// The read task of an answer is offered, with its last header word.
     output logic                            reply_task_valid_o,
     /// The task is taken.
     input  logic                            reply_task_ready_i,
@@ -158,14 +137,9 @@ module rma_packet_controller #(
     XLength,      // length
     XLaddr,       // XGET: local address of the requester
     XCheck,       // check, then write task, answer or refusal
-    DataAddress,  // XDATA: local address
-    DataLength,   // length
-    DataTask,     // write task
-    AckTask,      // XACK: task without payload
     Reply,        // rma_reply_sender sends XDATA
     Message,      // rma_message_port takes a message
-    Atomic,       // rma_atomic carries an atomic operation out
-    Old           // XDATA of an atomic operation: completion
+    Atomic        // rma_atomic carries an atomic operation out
   } state_e;
 
   state_e state_d, state_q;
@@ -178,11 +152,8 @@ module rma_packet_controller #(
   alcor_abi_pkg::put_header_t incoming;
   alcor_abi_pkg::x_header_t incoming_x, header;
   alcor_abi_pkg::put_header_t header_paper;
-  alcor_abi_pkg::x_data_t header_data;
-  alcor_abi_pkg::x_ack_t header_ack;
   alcor_abi_pkg::message_t header_message;
   alcor_abi_pkg::x_atomic_t header_atomic;
-  alcor_abi_pkg::x_old_t incoming_old, header_old;
   alcor_abi_pkg::get_header2_t answer_q;
   alcor_abi_pkg::x_length_t length, incoming_length;
   alcor_abi_pkg::packet_type_e ptype;
@@ -194,12 +165,8 @@ module rma_packet_controller #(
   assign incoming_length = head_i;
   assign header          = header_q;
   assign header_paper    = header_q;
-  assign header_data     = header_q;
-  assign header_ack      = header_q;
   assign header_message  = header_q;
   assign header_atomic   = header_q;
-  assign incoming_old    = head_i;
-  assign header_old      = header_q;
   assign length          = left_q;
   assign ptype           = header.ptype;
   assign is_get          = ptype == PT_GET || ptype == PT_XGET;
@@ -210,19 +177,13 @@ module rma_packet_controller #(
   assign lookup_o.valid  = take_header;
   assign lookup_o.slot   = incoming.slot;
 
-  // An XGET of the message engine, and in answer to it, or a copy, XDATA.
-  logic is_fetch, is_moved;
-  // An atomic operation, and the answer to one.
-  logic is_atomic, is_old;
-  // The atomic unit has the packet.
-  logic atomic_active;
+  // An XGET of the message engine; an atomic operation; the atomic unit has the packet.
+  logic is_fetch, is_atomic, atomic_active;
 
   assign atomic_active = is_atomic && (state_q == XLength || state_q == Atomic);
-  assign is_atomic     = REQUESTS && ptype == PT_XGET && header_atomic.atomic && !header_atomic.message;
-  assign is_old        = !REQUESTS && ptype == PT_XDATA && header_old.atomic;
-  assign is_fetch      = REQUESTS && ptype == PT_XGET && header.message;
-  assign is_moved      = !REQUESTS && ptype == PT_XDATA && header_data.message;
-  assign fetch_valid_o = take_header && REQUESTS;
+  assign is_atomic     = ptype == PT_XGET && header_atomic.atomic && !header_atomic.message;
+  assign is_fetch      = ptype == PT_XGET && header.message;
+  assign fetch_valid_o = take_header;
   assign fetch_id_o    = {incoming_x.high, incoming_x.slot};
 
   // ---------------------------------------------------------------- the check, for every access
@@ -237,7 +198,7 @@ module rma_packet_controller #(
       .beyond_i    (beyond),
       .end_i       (end_q),
       .fetch_i     (is_fetch),
-      .fetch_size_i(fetch_i.length),
+      .fetch_size_i(engine_i.fetch.length),
       .refused_o   (access_refused),
       .status_o    (status)
   );
@@ -256,14 +217,14 @@ module rma_packet_controller #(
   logic [BytesW-1:0] segment_bytes;
   logic [CountW-1:0] segment_words;
 
-  assign segment_align = (ptype == PT_XGET || ptype == PT_XDATA) ? laddr_q[1:0] : offset_q[1:0];
+  assign segment_align = (ptype == PT_XGET) ? laddr_q[1:0] : offset_q[1:0];
 
   segmenter #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
   ) u_segmenter (
       .left_i    (left_q),
       .align_i   (segment_align),
-      .last_i    (header.last || ptype == PT_XDATA),
+      .last_i    (header.last),
       .fits_o    (),
       .bytes_o   (segment_bytes),
       .words_o   (segment_words),
@@ -295,40 +256,33 @@ module rma_packet_controller #(
   logic message_take, message_valid, message_done;
   alcor_abi_pkg::write_task_t message_task;
 
-  if (REQUESTS) begin : g_messages
-    rma_message_port #(
-        .PAYLOAD_WORDS(PAYLOAD_WORDS)
-    ) u_message_port (
-        .clk_i            (clk_i),
-        .rst_ni           (rst_ni),
-        .closed_i         (closed_i),
-        .active_i         (state_q == Message),
-        .header_i         (header_message),
-        .done_o           (message_done),
-        .head_valid_i     (head_valid_i),
-        .head_ready_o     (message_take),
-        .head_i           (head_i),
-        .head_cut_i       (head_cut_i),
-        .head_bare_i      (head_bare_i),
-        .behind_i         (head_valid_i || full_i),
-        .arrival_valid_o  (arrival_valid_o),
-        .arrival_ready_i  (arrival_ready_i),
-        .arrival_refused_i(arrival_refused_i),
-        .arrival_o        (arrival_o),
-        .late_o           (late_o),
-        .verdict_valid_i  (verdict_valid_i),
-        .verdict_ready_o  (verdict_ready_o),
-        .verdict_i        (verdict_i),
-        .task_valid_o     (message_valid),
-        .task_ready_i     (write_ready_i),
-        .task_o           (message_task)
-    );
-  end else begin : g_no_messages
-    assign {message_take, message_valid, arrival_valid_o, late_o, verdict_ready_o} = '0;
-    assign message_done = 1'b1;
-    assign message_task = '0;
-    assign arrival_o    = '0;
-  end
+  rma_message_port #(
+      .PAYLOAD_WORDS(PAYLOAD_WORDS)
+  ) u_message_port (
+      .clk_i            (clk_i),
+      .rst_ni           (rst_ni),
+      .closed_i         (closed_i),
+      .active_i         (state_q == Message),
+      .header_i         (header_message),
+      .done_o           (message_done),
+      .head_valid_i     (head_valid_i),
+      .head_ready_o     (message_take),
+      .head_i           (head_i),
+      .head_cut_i       (head_cut_i),
+      .head_bare_i      (head_bare_i),
+      .behind_i         (head_valid_i || full_i),
+      .arrival_valid_o  (arrival_valid_o),
+      .arrival_ready_i  (engine_i.arrival_ready),
+      .arrival_refused_i(engine_i.arrival_refused),
+      .arrival_o        (arrival_o),
+      .late_o           (late_o),
+      .verdict_valid_i  (engine_i.verdict_valid),
+      .verdict_ready_o  (verdict_ready_o),
+      .verdict_i        (engine_i.verdict),
+      .task_valid_o     (message_valid),
+      .task_ready_i     (write_ready_i),
+      .task_o           (message_task)
+  );
 
   // ---------------------------------------------------------------- atomic operations
 
@@ -339,59 +293,39 @@ module rma_packet_controller #(
 
   assign operation = left_q;
 
-  if (REQUESTS) begin : g_atomic
-    rma_atomic #(
-        .DATA_W(DATA_W)
-    ) u_atomic (
-        .clk_i             (clk_i),
-        .rst_ni            (rst_ni),
-        .active_i          (atomic_active),
-        .named_i           (state_q == Atomic),
-        .header_i          (header_atomic),
-        .operation_i       (operation),
-        .address_i         (address_q),
-        .refused_i         (access_refused),
-        .settled_i         (settled_i),
-        .cut_i             (atomic_active && head_taken && head_cut_i),
-        .done_o            (atomic_done),
-        .dropped_o         (atomic_dropped),
-        .head_valid_i      (head_valid_i),
-        .head_ready_o      (atomic_take),
-        .head_i            (head_i),
-        .read_o            (atomic_read_o),
-        .read_i            (atomic_read_i),
-        .read_data_i       (atomic_data_i),
-        .write_valid_o     (atomic_write_o),
-        .write_ready_i     (atomic_written_i),
-        .write_address_o   (atomic_address_o),
-        .write_data_o      (atomic_data_o),
-        .write_strobe_o    (atomic_strobe_o),
-        .reply_head_valid_o(atomic_head_valid),
-        .reply_head_ready_i(reply_head_ready_i),
-        .reply_head_o      (atomic_head),
-        .reply_task_valid_o(atomic_task_valid),
-        .reply_task_ready_i(reply_task_ready_i),
-        .reply_task_o      (atomic_task)
-    );
-  end else begin : g_no_atomic
-    assign {atomic_dropped, atomic_take, atomic_head_valid, atomic_task_valid, atomic_write_o} = '0;
-    assign atomic_done      = 1'b1;
-    assign atomic_head      = '0;
-    assign atomic_task      = '0;
-    assign atomic_read_o    = '0;
-    assign atomic_address_o = '0;
-    assign atomic_data_o    = '0;
-    assign atomic_strobe_o  = '0;
-
-    logic unused_atomic;
-    assign unused_atomic = ^{settled_i, atomic_read_i, atomic_data_i, atomic_written_i, operation};
-  end
-
-  // The old value comes in one word or in two, the lower one first.
-  assign answered_o.atomic       = 1'b1;
-  assign answered_o.old          = header_old.wide ? {head_i, laddr_q} : {32'd0, head_i};
-  assign answered_o.ended.status = ST_OK;
-  assign answered_o.ended.id     = header_old.id;
+  rma_atomic #(
+      .DATA_W(DATA_W)
+  ) u_atomic (
+      .clk_i             (clk_i),
+      .rst_ni            (rst_ni),
+      .active_i          (atomic_active),
+      .named_i           (state_q == Atomic),
+      .header_i          (header_atomic),
+      .operation_i       (operation),
+      .address_i         (address_q),
+      .refused_i         (access_refused),
+      .settled_i         (settled_i),
+      .cut_i             (atomic_active && head_taken && head_cut_i),
+      .done_o            (atomic_done),
+      .dropped_o         (atomic_dropped),
+      .head_valid_i      (head_valid_i),
+      .head_ready_o      (atomic_take),
+      .head_i            (head_i),
+      .read_o            (atomic_read_o),
+      .read_i            (atomic_read_i),
+      .read_data_i       (atomic_data_i),
+      .write_valid_o     (atomic_write_o),
+      .write_ready_i     (atomic_written_i),
+      .write_address_o   (atomic_address_o),
+      .write_data_o      (atomic_data_o),
+      .write_strobe_o    (atomic_strobe_o),
+      .reply_head_valid_o(atomic_head_valid),
+      .reply_head_ready_i(reply_head_ready_i),
+      .reply_head_o      (atomic_head),
+      .reply_task_valid_o(atomic_task_valid),
+      .reply_task_ready_i(reply_task_ready_i),
+      .reply_task_o      (atomic_task)
+  );
 
   // ---------------------------------------------------------------- answers
 
@@ -454,7 +388,7 @@ module rma_packet_controller #(
   logic answers_ready, sends_ack, held_back, checks, malformed;
 
   // The other states that an acknowledgement could leave in are short.
-  assign sends_ack     = REQUESTS && ack_valid_i && (state_q == Idle || state_q == Message);
+  assign sends_ack     = ack_valid_i && (state_q == Idle || state_q == Message);
   assign held_back     = sends_ack && !answers_ready;
   assign answers_ready = reply_head_ready_i && reply_task_ready_i;
 
@@ -486,9 +420,8 @@ module rma_packet_controller #(
     reply_task_o.words   = '0;
     reply_task_o.address = address_q;
 
-    checks           = 1'b0;
-    malformed        = 1'b0;
-    answered_valid_o = 1'b0;
+    checks    = 1'b0;
+    malformed = 1'b0;
 
     if (sends_ack) begin
       reply_head_o       = ack_header;
@@ -501,7 +434,7 @@ module rma_packet_controller #(
       Idle: begin
         // Acknowledgements first: there are never more of them than write tasks, and the room for
         // them must not run out while a header waits for a task's place.
-        if (REQUESTS && copy_valid_i && !held_back) begin
+        if (engine_i.copy_valid && !held_back) begin
           copy_ready_o = 1'b1;
           state_d      = Reply;
         end else if (head_valid_i && !held_back) begin
@@ -510,14 +443,10 @@ module rma_packet_controller #(
           end_d       = 34'(paper_offset) + 34'({incoming.length - 5'd1, 2'b00});
           unique case (incoming.ptype)
             PT_PUT_1, PT_PUT_N: state_d = PaperCheck;
-            PT_GET:  if (REQUESTS) state_d = GetHeader2; else malformed = 1'b1;
-            PT_XPUT: if (REQUESTS) state_d = XOffset; else malformed = 1'b1;
-            PT_XGET: if (REQUESTS) state_d = XOffset; else malformed = 1'b1;
-            PT_MESSAGE: if (REQUESTS) state_d = Message; else malformed = 1'b1;
-            PT_XDATA:
-            if (!REQUESTS) state_d = (incoming_old.atomic && !incoming_old.wide) ? Old : DataAddress;
-            else malformed = 1'b1;
-            PT_XACK: if (!REQUESTS) state_d = AckTask; else malformed = 1'b1;
+            PT_GET:             state_d = GetHeader2;
+            PT_XPUT, PT_XGET:   state_d = XOffset;
+            PT_MESSAGE:         state_d = Message;
+            PT_XDATA, PT_XACK:  malformed = 1'b1;
             default: ;
           endcase
         end
@@ -601,37 +530,6 @@ module rma_packet_controller #(
         if (data_done) state_d = Idle;
       end
 
-      DataAddress: begin
-        take = 1'b1;
-        if (head_valid_i) state_d = is_old ? Old : DataLength;
-      end
-
-      DataLength: begin
-        take = 1'b1;
-        if (head_valid_i) state_d = DataTask;
-      end
-
-      DataTask: begin
-        // The address comes from this rank's own command, checked when it was issued.
-        write_valid_o            = 1'b1;
-        write_o.drop             = 1'b0;
-        write_o.address          = laddr_q;
-        write_o.note.kind        = is_moved ? NkDelivered : NkCommand;
-        write_o.note.told.status = is_moved ? header_data.status : ST_OK;
-        if (write_ready_i) state_d = Idle;
-      end
-
-      AckTask: begin
-        write_valid_o            = 1'b1;
-        write_o.drop             = 1'b1;
-        write_o.words            = '0;
-        write_o.kept             = '0;
-        write_o.noted            = 1'b1;
-        write_o.note.told.status = header_ack.status;
-        write_o.note.told.id     = header_ack.id;
-        if (write_ready_i) state_d = Idle;
-      end
-
       Message: begin
         take          = message_take;
         write_valid_o = message_valid;
@@ -646,12 +544,6 @@ module rma_packet_controller #(
         reply_task_valid_o = atomic_task_valid;
         reply_task_o       = atomic_task;
         if (atomic_done) state_d = (access_refused && !atomic_dropped) ? XCheck : Idle;
-      end
-
-      Old: begin
-        answered_valid_o = head_valid_i;
-        take             = answered_ready_i;
-        if (head_valid_i && answered_ready_i) state_d = Idle;
       end
 
       default: state_d = Idle;
@@ -686,23 +578,23 @@ module rma_packet_controller #(
     end
     if (head_valid_i) begin
       unique case (state_q)
-        XOffset:             offset_q <= head_i;
-        XLength, DataLength: left_q <= head_i;
-        XLaddr, DataAddress: laddr_q <= head_i;
-        GetHeader2:          answer_q <= head_i;
+        XOffset:    offset_q <= head_i;
+        XLength:    left_q <= head_i;
+        XLaddr:     laddr_q <= head_i;
+        GetHeader2: answer_q <= head_i;
         default: ;
       endcase
     end
     if (state_q == XLength || state_q == XLaddr) fits_q <= fits_d;
     if (state_q == XOffset) address_q <= window_i.base + head_i;
     if ((state_q == XLength && !is_atomic) || state_q == GetHeader2)
-      address_q <= (is_fetch ? fetch_i.address : window_i.base) + offset_q;
+      address_q <= (is_fetch ? engine_i.fetch.address : window_i.base) + offset_q;
     if (state_q == XCheck) moved_status_q <= is_fetch ? status : ST_OK;
     if (copy_ready_o) begin
       header_q       <= copy_header;
-      left_q         <= {copy_i.receive, copy_i.bytes};
-      laddr_q        <= copy_i.to;
-      address_q      <= copy_i.from;
+      left_q         <= {engine_i.copy.receive, engine_i.copy.bytes};
+      laddr_q        <= engine_i.copy.to;
+      address_q      <= engine_i.copy.from;
       moved_status_q <= ST_OK;
     end
   end
@@ -713,8 +605,8 @@ module rma_packet_controller #(
                  reply_head_valid_o && reply_head_ready_i)
   `ALCOR_ASSERT(a_well_formed, !malformed)
 
-`ifdef ALCOR_PROVE_PACKET_CONTROLLER
-  `include "rma_packet_controller_properties.svh"
+`ifdef ALCOR_PROVE_REQUEST_CONTROLLER
+  `include "rma_request_controller_properties.svh"
 `endif
 
 endmodule
