@@ -190,16 +190,71 @@ fn a_new_project_passes_at_once() {
         assert!(out.contains(words), "{words}: {out}");
     }
 
-    let kernel = fs::read_to_string(project.join("hw/ring_put.sv")).unwrap();
-    let offset = "= arguments_i[2];";
-    assert!(kernel.contains(offset));
-    let wrong = kernel.replace(offset, "= arguments_i[2] + 4;");
-    fs::write(project.join("hw/ring_put.sv"), wrong).unwrap();
-    let (code, out, _) = said(inside("cargo").args(["test", "--release", "--test", "kernel"]));
+    // A kernel that writes to a wrong address, and that never ends if its sixth argument is not 0.
+    let mut kernel = fs::read_to_string(project.join("hw/ring_put.sv")).unwrap();
+    for (right, wrong) in [
+        ("= arguments_i[2];", "= arguments_i[2] + 4;"),
+        (
+            "done_o    = state_q == Done;",
+            "done_o    = state_q == Done && arguments_i[5] == '0;",
+        ),
+    ] {
+        assert!(kernel.contains(right), "{right}");
+        kernel = kernel.replace(right, wrong);
+    }
+    fs::write(project.join("hw/ring_put.sv"), kernel).unwrap();
+    fs::write(project.join("tests/faults.rs"), FAULTS).unwrap();
+    let tests = ["test", "--release", "--no-fail-fast", "--test"];
+    let (code, out, _) = said(
+        inside("cargo")
+            .args(tests)
+            .args(["kernel", "--test", "faults"])
+            .env("ALCOR_TEST_WATCHDOG", "20000"),
+    );
     assert_eq!(code, 101, "{out}");
-    let words = "kernel.kernels_put_to_the_next_rank failed: ";
-    assert!(out.contains(words), "{words}: {out}");
+    for words in [
+        "kernel.kernels_put_to_the_next_rank failed: ",
+        "test windows_of_others ... ok",
+        "faults.stalls failed: ",
+        "the kernel runs; 1 commands, 1 completions",
+    ] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
 }
+
+/// Tests of a kernel that asks for windows which it must not write to, and of one that never ends.
+const FAULTS: &str = r#"
+use alcor::{Rank, Rights, Status};
+use alcor_test::{Context, Result, after, alcor_test, same};
+
+fn put(rank: &mut Rank, slot: u32, stalls: u32) -> Result<u8> {
+    let target = after(rank, 1).0;
+    let block = rank.alloc_from(&[1u32])?;
+    let mut kernel = rank.kernel()?;
+    kernel.start(&[slot, target, 0, block.addr().0, block.byte_len(), stalls])?;
+    Ok(kernel.wait()?)
+}
+
+#[alcor_test(ranks >= 2, kernel = "rput")]
+fn windows_of_others(context: &Context) -> Result {
+    context.run(|rank| {
+        let inbox = rank.alloc_from(&[9u32; 8])?;
+        let window = rank.register(&inbox, Rights::READ)?;
+        same("an unknown slot", Status::BadSlot as u8, put(rank, 200, 0)?)?;
+        let slot = u32::from(window.slot());
+        same("a window to read", Status::Denied as u8, put(rank, slot, 0)?)?;
+        rank.barrier()?;
+        same("the window", vec![9; 8], rank.read_vec(&inbox)?)
+    })?;
+    Ok(())
+}
+
+#[alcor_test(ranks >= 2, kernel = "rput")]
+fn stalls(context: &Context) -> Result {
+    context.run(|rank| put(rank, 200, 1))?;
+    Ok(())
+}
+"#;
 
 #[test]
 fn a_project_that_cannot_be_made_is_told() {
