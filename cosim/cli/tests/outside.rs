@@ -97,8 +97,12 @@ fn said(command: &mut Command) -> (i32, String, String) {
 
 /// The first block of that kind in the README.
 fn shown(kind: &str) -> &'static str {
-    let readme = include_str!("../../../README.md");
-    let (_, rest) = readme.split_once(&format!("```{kind}\n")).unwrap();
+    block(include_str!("../../../README.md"), kind)
+}
+
+/// The first block of that kind in a text.
+fn block<'a>(text: &'a str, kind: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("```{kind}\n")).unwrap();
     rest.split_once("```").unwrap().0
 }
 
@@ -121,6 +125,38 @@ fn the_readmes_crate_runs_as_it_is() {
     let (code, _, err) = said(&mut cargo);
     assert_eq!(code, 0, "{err}");
 }
+
+/// The program in the README of the Verilator crate runs in a crate outside of any workspace, with
+/// the tools of `alcor setup`.
+#[test]
+fn the_verilator_crate_works_outside() {
+    let outside = Outside::new();
+    let root = root();
+    let path = root.join("cosim/verilated");
+    let dependency = format!("[dependencies]\nverimodel = {{ path = {path:?} }}\n");
+    let package = "[package]\nname = \"counts\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    outside.write("Cargo.toml", &format!("{package}\n{dependency}\n{PROFILE}"));
+    let readme = include_str!("../../verilated/README.md");
+    let lines = block(readme, "rust,no_run").lines();
+    let main: Vec<&str> = lines.map(|line| line.trim_start_matches("# ")).collect();
+    outside.write("src/main.rs", &main.join("\n"));
+    outside.write("rtl/counter.sv", COUNTER);
+    fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
+
+    let mut cargo = outside.command(env!("CARGO"));
+    cargo.args(["run", "--release", "--offline"]);
+    cargo.env("CARGO_TARGET_DIR", target());
+    let (code, out, err) = said(&mut cargo);
+    assert_eq!((code, &*out), (0, "30\n"), "{err}");
+}
+
+/// The module of that program.
+const COUNTER: &str = "
+module counter (input logic clk_i, input logic [7:0] step_i, output logic [15:0] count_o);
+  initial count_o = '0;
+  always_ff @(posedge clk_i) count_o <= count_o + 16'(step_i);
+endmodule
+";
 
 /// The project of `alcor new` passes as it is, and its test fails when its program is wrong.
 #[test]
@@ -209,7 +245,9 @@ fn a_new_project_passes_at_once() {
         inside("cargo")
             .args(tests)
             .args(["kernel", "--test", "faults"])
-            .env("ALCOR_TEST_WATCHDOG", "20000"),
+            .env("ALCOR_TEST_WATCHDOG", "20000")
+            // No second model.
+            .env("ALCOR_TEST_WAVES", "never"),
     );
     assert_eq!(code, 101, "{out}");
     for words in [

@@ -241,6 +241,7 @@ int main(void)
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_write(rank, memory, 57, data, 8));
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_read(rank, memory, 57, data, 8));
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_read(rank, memory, SIZE_MAX, data, 8));
+    EXPECT_TRUE(strstr(alcor_error_message(), " bytes, and the access begins at offset -1") != NULL);
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_write(rank, memory, 0, data, SIZE_MAX));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_read(rank, memory, 0, data, SIZE_MAX));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_send_data(rank, data, SIZE_MAX, other, 0, world));
