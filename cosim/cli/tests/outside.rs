@@ -97,8 +97,12 @@ fn said(command: &mut Command) -> (i32, String, String) {
 
 /// The first block of that kind in the README.
 fn shown(kind: &str) -> &'static str {
-    let readme = include_str!("../../../README.md");
-    let (_, rest) = readme.split_once(&format!("```{kind}\n")).unwrap();
+    block(include_str!("../../../README.md"), kind)
+}
+
+/// The first block of that kind in a text.
+fn block<'a>(text: &'a str, kind: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("```{kind}\n")).unwrap();
     rest.split_once("```").unwrap().0
 }
 
@@ -121,6 +125,38 @@ fn the_readmes_crate_runs_as_it_is() {
     let (code, _, err) = said(&mut cargo);
     assert_eq!(code, 0, "{err}");
 }
+
+/// The program in the README of the Verilator crate runs in a crate outside of any workspace, with
+/// the tools of `alcor setup`.
+#[test]
+fn the_verilator_crate_works_outside() {
+    let outside = Outside::new();
+    let root = root();
+    let path = root.join("cosim/verilated");
+    let dependency = format!("[dependencies]\nverimodel = {{ path = {path:?} }}\n");
+    let package = "[package]\nname = \"counts\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    outside.write("Cargo.toml", &format!("{package}\n{dependency}\n{PROFILE}"));
+    let readme = include_str!("../../verilated/README.md");
+    let lines = block(readme, "rust,no_run").lines();
+    let main: Vec<&str> = lines.map(|line| line.trim_start_matches("# ")).collect();
+    outside.write("src/main.rs", &main.join("\n"));
+    outside.write("rtl/counter.sv", COUNTER);
+    fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
+
+    let mut cargo = outside.command(env!("CARGO"));
+    cargo.args(["run", "--release", "--offline"]);
+    cargo.env("CARGO_TARGET_DIR", target());
+    let (code, out, err) = said(&mut cargo);
+    assert_eq!((code, &*out), (0, "30\n"), "{err}");
+}
+
+/// The module of that program.
+const COUNTER: &str = "
+module counter (input logic clk_i, input logic [7:0] step_i, output logic [15:0] count_o);
+  initial count_o = '0;
+  always_ff @(posedge clk_i) count_o <= count_o + 16'(step_i);
+endmodule
+";
 
 /// The project of `alcor new` passes as it is, and its test fails when its program is wrong.
 #[test]
@@ -190,16 +226,73 @@ fn a_new_project_passes_at_once() {
         assert!(out.contains(words), "{words}: {out}");
     }
 
-    let kernel = fs::read_to_string(project.join("hw/ring_put.sv")).unwrap();
-    let offset = "= arguments_i[2];";
-    assert!(kernel.contains(offset));
-    let wrong = kernel.replace(offset, "= arguments_i[2] + 4;");
-    fs::write(project.join("hw/ring_put.sv"), wrong).unwrap();
-    let (code, out, _) = said(inside("cargo").args(["test", "--release", "--test", "kernel"]));
+    // A kernel that writes to a wrong address, and that never ends if its sixth argument is not 0.
+    let mut kernel = fs::read_to_string(project.join("hw/ring_put.sv")).unwrap();
+    for (right, wrong) in [
+        ("= arguments_i[2];", "= arguments_i[2] + 4;"),
+        (
+            "done_o    = state_q == Done;",
+            "done_o    = state_q == Done && arguments_i[5] == '0;",
+        ),
+    ] {
+        assert!(kernel.contains(right), "{right}");
+        kernel = kernel.replace(right, wrong);
+    }
+    fs::write(project.join("hw/ring_put.sv"), kernel).unwrap();
+    fs::write(project.join("tests/faults.rs"), FAULTS).unwrap();
+    let tests = ["test", "--release", "--no-fail-fast", "--test"];
+    let (code, out, _) = said(
+        inside("cargo")
+            .args(tests)
+            .args(["kernel", "--test", "faults"])
+            .env("ALCOR_TEST_WATCHDOG", "20000")
+            // No second model.
+            .env("ALCOR_TEST_WAVES", "never"),
+    );
     assert_eq!(code, 101, "{out}");
-    let words = "kernel.kernels_put_to_the_next_rank failed: ";
-    assert!(out.contains(words), "{words}: {out}");
+    for words in [
+        "kernel.kernels_put_to_the_next_rank failed: ",
+        "test windows_of_others ... ok",
+        "faults.stalls failed: ",
+        "the kernel runs; 1 commands, 1 completions",
+    ] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
 }
+
+/// Tests of a kernel that asks for windows which it must not write to, and of one that never ends.
+const FAULTS: &str = r#"
+use alcor::{Rank, Rights, Status};
+use alcor_test::{Context, Result, after, alcor_test, same};
+
+fn put(rank: &mut Rank, slot: u32, stalls: u32) -> Result<u8> {
+    let target = after(rank, 1).0;
+    let block = rank.alloc_from(&[1u32])?;
+    let mut kernel = rank.kernel()?;
+    kernel.start(&[slot, target, 0, block.addr().0, block.byte_len(), stalls])?;
+    Ok(kernel.wait()?)
+}
+
+#[alcor_test(ranks >= 2, kernel = "rput")]
+fn windows_of_others(context: &Context) -> Result {
+    context.run(|rank| {
+        let inbox = rank.alloc_from(&[9u32; 8])?;
+        let window = rank.register(&inbox, Rights::READ)?;
+        same("an unknown slot", Status::BadSlot as u8, put(rank, 200, 0)?)?;
+        let slot = u32::from(window.slot());
+        same("a window to read", Status::Denied as u8, put(rank, slot, 0)?)?;
+        rank.barrier()?;
+        same("the window", vec![9; 8], rank.read_vec(&inbox)?)
+    })?;
+    Ok(())
+}
+
+#[alcor_test(ranks >= 2, kernel = "rput")]
+fn stalls(context: &Context) -> Result {
+    context.run(|rank| put(rank, 200, 1))?;
+    Ok(())
+}
+"#;
 
 #[test]
 fn a_project_that_cannot_be_made_is_told() {

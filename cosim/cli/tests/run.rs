@@ -334,6 +334,33 @@ fn processes_whose_calls_differ_are_told_what_the_others_called() {
     }
 }
 
+/// The ranks name each other's calls, as processes and as threads, and on boards joined by links.
+#[test]
+fn a_barrier_that_meets_a_registration_names_the_calls() {
+    let config = "ring3-small";
+    of_threads(&format!("cosim:{config}"), 1);
+    let output = ends("mismatch", config);
+    assert_eq!(output.status.code(), Some(1));
+    let says = text(&output.stderr);
+    for words in [
+        "rank 0 called BARRIER; rank 2 called REGISTER of node address 0x",
+        "; rank 1 called BARRIER: the ranks called different",
+        "; ranks 0 and 1 called BARRIER: the ranks called different",
+    ] {
+        assert!(says.contains(words), "{words}: {says}");
+    }
+    let threads = Command::new(exchange().with_file_name("ends"))
+        .args(["mismatch", &format!("cosim:{config}")])
+        .env("ALCOR_ROOT", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .unwrap();
+    let says = text(&threads.stderr);
+    assert!(
+        says.contains("rank 0 called BARRIER; rank 2 called REGISTER of node address 0x"),
+        "{says}"
+    );
+}
+
 #[test]
 fn a_rank_that_ends_well_before_it_has_left_is_named_first() {
     warm_up();

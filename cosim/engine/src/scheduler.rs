@@ -456,7 +456,9 @@ impl Scheduler {
                 if let Some(outcome) = &time.run.outcome {
                     return Some(Err(outcome.clone()));
                 }
-                if matches!(want, Want::Interrupt { .. }) && time.run.declared.contains_key(&slot) {
+                let declared = time.run.declared.get(&slot);
+                let is_declared = declared.is_some_and(|wait| !wait.is_over);
+                if matches!(want, Want::Interrupt { .. }) && is_declared {
                     time.run.idle.insert(slot);
                     time.run.since.insert(slot, mailbox.now());
                 }

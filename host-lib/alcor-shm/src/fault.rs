@@ -241,6 +241,7 @@ mod tests {
                     is_any: true,
                     meets: Some("BARRIER".into()),
                     looks: true,
+                    is_over: false,
                 }],
             },
             Error::RankTaken {

@@ -116,6 +116,7 @@ pub struct Wait {
     is_any: bool,
     meets: Option<String>,
     looks: bool,
+    is_over: bool,
 }
 
 impl From<&RankWait> for Wait {
@@ -127,6 +128,7 @@ impl From<&RankWait> for Wait {
             is_any: wait.is_any,
             meets: wait.meets.clone(),
             looks: wait.looks,
+            is_over: wait.is_over,
         }
     }
 }
@@ -140,6 +142,7 @@ impl From<Wait> for RankWait {
             is_any: wait.is_any,
             meets: wait.meets,
             looks: wait.looks,
+            is_over: wait.is_over,
         }
     }
 }

@@ -201,8 +201,9 @@ impl Rank {
     }
 
     /// Waits until at least one of `requests` is complete. Returns the indices of all complete
-    /// requests, in order. [`Rank::wait`] on these requests returns their results. Without requests,
-    /// returns no index at once.
+    /// requests, in order. [`Rank::wait`] on these requests returns their results. The list may keep
+    /// requests that earlier calls have returned: the other requests complete all the same. Without
+    /// requests, returns no index at once.
     ///
     /// # Errors
     /// As [`Rank::wait`].
@@ -229,8 +230,14 @@ impl Rank {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait_some(&mut self, requests: &[Request<'_>]) -> Result<Vec<usize>> {
+        let complete = requests.iter().filter(|request| request.is_known());
+        let complete = complete.count();
         if !requests.is_empty() {
             self.wait_any(requests)?;
+        }
+        // A request that was complete before has ended the wait without a look at the others.
+        if (1..requests.len()).contains(&complete) {
+            self.progress.poll_once()?;
         }
         let known = |&place: &usize| requests[place].is_known();
         Ok((0..requests.len()).filter(known).collect())

@@ -509,14 +509,15 @@ pub enum Error {
         base: NodeAddr,
     },
     /// The ranks called different collective operations.
-    #[error(
-        "{rank} at {awaited}: the ranks called different collective operations, or named different windows; every rank must make the same calls in the same order"
-    )]
+    #[error("{}", describe_mismatch(*rank, awaited, others))]
     CollectiveMismatch {
         /// The rank that reports the error.
         rank: GlobalRank,
         /// The operation of the rank.
         awaited: Awaited,
+        /// The operations of other ranks, as far as they are known: on backends that see the whole
+        /// run, such as simulations.
+        others: Vec<RankWait>,
     },
     /// A registration ended with an unexpected status.
     #[error("{rank} at {awaited}: the board answered {status} (REG_RESULT 0x{found:08x})", status = status_text(*status))]
@@ -877,6 +878,27 @@ fn describe_difference(
          call the same collectives in the same order, with the same counts, types, operations and \
          roots",
         of_members.join("; ")
+    )
+}
+
+fn describe_mismatch(rank: GlobalRank, awaited: &Awaited, others: &[RankWait]) -> String {
+    let mine = awaited.to_string();
+    // The ranks of each call. Calls that differ come first.
+    let mut groups: Vec<(&str, Vec<GlobalRank>)> = Vec::new();
+    for other in others {
+        match groups.iter_mut().find(|(what, _)| *what == other.what) {
+            Some((_, ranks)) => ranks.push(other.rank),
+            None => groups.push((&other.what, vec![other.rank])),
+        }
+    }
+    groups.sort_by_key(|(what, _)| *what == mine);
+    let calls = groups
+        .iter()
+        .map(|(what, ranks)| format!("; {} called {what}", names(ranks)));
+    format!(
+        "{rank} called {mine}{}: the ranks called different collective operations, or named \
+         different windows; every rank must make the same calls in the same order",
+        calls.collect::<String>()
     )
 }
 

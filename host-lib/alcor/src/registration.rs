@@ -130,12 +130,7 @@ impl Rank {
             Some(Status::BadRange) => return Err(Error::WindowOutOfRange { rank, base, bytes }),
             Some(Status::NotRegistered) => return Err(Error::NotRegistered { rank, base }),
             Some(Status::Mismatch) => {
-                // The event may report the same mismatch.
-                let _ = self.progress.check_mismatch(awaited.clone());
-                return Err(Error::CollectiveMismatch {
-                    rank,
-                    awaited: awaited.clone(),
-                });
+                return Err(self.progress.mismatch(awaited.clone()));
             }
             Some(Status::RankReset) => {
                 return Err(Error::PeerReset {

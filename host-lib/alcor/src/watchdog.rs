@@ -188,6 +188,9 @@ pub struct RankWait {
     pub meets: Option<String>,
     /// Whether the rank polls at deadlines, besides waiting for its interrupt.
     pub looks: bool,
+    /// Whether the wait is over. The declaration then tells other ranks for which event this rank
+    /// has waited, and the rank can continue.
+    pub is_over: bool,
 }
 
 impl RankWait {
@@ -211,6 +214,7 @@ impl RankWait {
                         it.call.collective, it.call.communicator
                     )),
                     looks,
+                    is_over: false,
                 };
             }
             Awaited::Message(it) => match it.message.peer {
@@ -227,6 +231,7 @@ impl RankWait {
             is_any,
             meets: meets.map(str::to_owned),
             looks,
+            is_over: false,
         }
     }
 

@@ -241,6 +241,7 @@ int main(void)
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_write(rank, memory, 57, data, 8));
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_read(rank, memory, 57, data, 8));
     EXPECT(ALCOR_ERR_MEMORY_BOUNDS, alcor_read(rank, memory, SIZE_MAX, data, 8));
+    EXPECT_TRUE(strstr(alcor_error_message(), " bytes, and the access begins at offset -1") != NULL);
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_write(rank, memory, 0, data, SIZE_MAX));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_read(rank, memory, 0, data, SIZE_MAX));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_send_data(rank, data, SIZE_MAX, other, 0, world));
@@ -269,6 +270,10 @@ int main(void)
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_allreduce(rank, memory, 4, memory, 4, 1, ALCOR_F64, ALCOR_SUM, world));
     EXPECT(ALCOR_ERR_OVERLAP, alcor_allreduce(rank, memory, 0, memory, 4, 4, ALCOR_I32, ALCOR_SUM, world));
 
+    EXPECT(ALCOR_ERR_ARGUMENT, alcor_allreduce(rank, memory, 4, memory, 4, 1, ALCOR_F64, ALCOR_SUM, world));
+    EXPECT_TRUE(strstr(alcor_error_message(), "address of a region is ") != NULL);
+    EXPECT_TRUE(strstr(alcor_error_message(), "must be a multiple of the element's size") != NULL);
+
     /* Enums and flags. */
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_register(rank, memory, 4, &(alcor_window_t){NULL}));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_allreduce(rank, memory, 0, memory, 0, 1, 0, ALCOR_SUM, world));
@@ -278,6 +283,7 @@ int main(void)
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_reduce(rank, memory, 0, memory, 0, 1, ALCOR_I32, 8, 0, world));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_bcast(rank, memory, 0, 1, 99, 0, world));
     EXPECT(ALCOR_ERR_NO_SUCH_MEMBER, alcor_bcast(rank, memory, 0, 1, ALCOR_I32, 2, world));
+    EXPECT_TRUE(strstr(alcor_error_message(), "root 2 is not among the 2 ranks of ") != NULL);
     EXPECT(ALCOR_ERR_COMMUNICATOR, alcor_comm_free(rank, &world));
     EXPECT_TRUE(world != NULL);
 

@@ -9,6 +9,14 @@ use crate::events::{Events, LastError};
 use crate::watchdog::{Awaited, RankState};
 use crate::{AbortReason, Cycle, Error, GlobalRank, LocalRank, PageOffset, RankWait, Result};
 
+/// Maximum length of the wait for the calls of other ranks after a mismatch, in cycles. The ranks of
+/// a run detect a mismatch within the latency of the links between them.
+const CALLS_LIMIT: u64 = 2048;
+/// Cycles for which a rank that knows all calls still declares its own call.
+const CALLS_LINGER: u64 = 256;
+/// Cycles between two polls of the declared calls.
+const CALLS_PAUSE: u64 = 32;
+
 impl Progress {
     pub(super) fn take_events(&mut self) -> Result<()> {
         let bits = self.read(rank::EVENTS)?;
@@ -76,26 +84,77 @@ impl Progress {
         if events::MISMATCH.get(self.faults) == 0 {
             return Ok(());
         }
-        self.faults &= !events::MISMATCH.mask();
         Err(self.mismatch(awaited))
     }
 
     /// Returns the error of a barrier that can't end.
     pub(super) fn barrier_mismatch(&mut self, awaited: Awaited) -> Error {
-        self.faults &= !events::MISMATCH.mask();
         self.barriers = 0;
         self.mismatch(awaited)
     }
 
-    /// Returns the error of a barrier that has ended with a mismatch.
-    pub(super) fn mismatch(&mut self, awaited: Awaited) -> Error {
+    /// Returns the error of a collective operation that has ended with a mismatch.
+    pub(crate) fn mismatch(&mut self, awaited: Awaited) -> Error {
+        // The event of a barrier, or of a barrier of the kernel, reports the same mismatch.
+        self.faults &= !events::MISMATCH.mask();
         let rank = self.me;
         match self.read(rank::RESET_STATE) {
             Err(error) => error,
             Ok(state) if reset_state::ORPHANED.get(state) != 0 => {
                 Error::PeerReset { rank, awaited }
             }
-            Ok(_) => Error::CollectiveMismatch { rank, awaited },
+            Ok(_) => {
+                // An error here only limits the contents of the error that the caller gets.
+                let others = self.calls_at_mismatch(&awaited).unwrap_or_default();
+                Error::CollectiveMismatch {
+                    rank,
+                    awaited,
+                    others,
+                }
+            }
+        }
+    }
+
+    /// Declares the call of this rank after a mismatch, and returns the calls that the other ranks
+    /// declare. The result is empty if the backend does not see the whole run.
+    fn calls_at_mismatch(&mut self, awaited: &Awaited) -> Result<Vec<RankWait>> {
+        if self.port.sight()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let call = RankWait {
+            is_over: true,
+            ..RankWait::new(self.me, self.nprocs, awaited, true)
+        };
+        self.port.tell_wait(Some(&call))?;
+        let found = self.wait_for_calls_at_mismatch();
+        self.port.tell_wait(None)?;
+        found
+    }
+
+    fn wait_for_calls_at_mismatch(&mut self) -> Result<Vec<RankWait>> {
+        // No interrupt: an abort by a rank that knows all calls must not end this wait.
+        self.disable_interrupts()?;
+        let mut now = self.port.now()?;
+        let mut until = Cycle(
+            now.0
+                .saturating_add(CALLS_LIMIT.min(self.watchdog_cycles / 2)),
+        );
+        let mut found: Vec<RankWait> = Vec::new();
+        loop {
+            let is_missing = found.len() + 1 < self.nprocs as usize;
+            if is_missing && let Some(sight) = self.port.sight()? {
+                found = sight.waits;
+                found.retain(|wait| wait.is_over && wait.rank != self.me);
+                if found.len() + 1 >= self.nprocs as usize {
+                    until = until.min(Cycle(now.0.saturating_add(CALLS_LINGER)));
+                }
+            }
+            if now >= until {
+                return Ok(found);
+            }
+            let next = Cycle(now.0.saturating_add(CALLS_PAUSE));
+            self.port.wait(until.min(next))?;
+            now = self.port.now()?;
         }
     }
 

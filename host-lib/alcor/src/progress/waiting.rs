@@ -273,7 +273,8 @@ impl Progress {
                 return Ok(Cycle(later));
             }
         }
-        let waits = sight.map_or_else(Vec::new, |sight| sight.waits);
+        let mut waits = sight.map_or_else(Vec::new, |sight| sight.waits);
+        waits.retain(|wait| !wait.is_over);
         Err(self.watchdog(awaited(self), began, now, waits))
     }
 
@@ -360,11 +361,7 @@ impl Progress {
     ) -> Result<bool> {
         if !done(self) {
             self.check()?;
-            self.wake_at_completion(1)?;
-            self.take_in()?;
-            while self.drive()? {
-                self.polling_since = None;
-            }
+            self.poll_once()?;
         }
         if done(self) {
             self.reset_polls();
@@ -372,6 +369,16 @@ impl Progress {
         }
         self.check_polls(awaited)?;
         Ok(false)
+    }
+
+    /// Handles all pending events, and advances operations that wait in queues.
+    pub(crate) fn poll_once(&mut self) -> Result<()> {
+        self.wake_at_completion(1)?;
+        self.take_in()?;
+        while self.drive()? {
+            self.polling_since = None;
+        }
+        Ok(())
     }
 
     /// Fails if the program has polled for longer than a wait may last.

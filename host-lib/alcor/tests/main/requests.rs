@@ -56,6 +56,39 @@ fn requests_end_in_any_order_and_flush_completes_them() {
     .unwrap();
 }
 
+/// A list may keep a complete request: the others still complete.
+#[test]
+fn wait_some_looks_at_all_requests_beside_a_complete_one() {
+    run(2, |rank| {
+        let other = right(rank);
+        if rank.pid() == GlobalRank(0) {
+            rank.send(other, 0, &[1u8])?;
+            rank.recv(other, 2, &mut [0u8])?;
+            return rank.send(other, 1, &[2u8]);
+        }
+        let (mut first, mut second) = ([0u8], [0u8]);
+        let requests = [
+            rank.irecv(other, 0, &mut first)?,
+            rank.irecv(other, 1, &mut second)?,
+        ];
+        assert_eq!(rank.wait_some(&requests)?, [0]);
+        rank.send(other, 2, &[0u8])?;
+        // The clock of the soft board moves with each access.
+        let mut some = Vec::new();
+        for _ in 0..100_000 {
+            some = rank.wait_some(&requests)?;
+            if some.len() == 2 {
+                break;
+            }
+        }
+        assert_eq!(some, [0, 1]);
+        rank.wait_all(requests)?;
+        assert_eq!((first, second), ([1], [2]));
+        Ok(())
+    })
+    .unwrap();
+}
+
 #[test]
 fn failures_go_to_the_owner_of_the_request() {
     run(2, |rank| {

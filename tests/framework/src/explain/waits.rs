@@ -448,6 +448,7 @@ mod tests {
             is_any: false,
             meets: meets.map(str::to_owned),
             looks: false,
+            is_over: false,
         };
         let barrier = Some("BARRIER");
         let waits = vec![
