@@ -39,11 +39,11 @@ module cluster_sync #(
     input  logic              here_i,
     /// Two cycles ago all ranks of this board were at a collective command.
     input  logic              present_i,
-    /// The verdict of this board.
+    /// Status of the command on this board.
     input  logic [4:0]        verdict_i,
     /// The command: sync_kind_e.
     input  logic [1:0]        kind_i,
-    /// The slot that it is about.
+    /// The registration slot that the command names.
     input  logic [7:0]        slot_i,
     /// Pulses: a packet to another board was sent, by plane.
     input  logic [1:0]        sent_i,

@@ -61,7 +61,7 @@ module rma_packet_controller #(
     output logic                            fetch_valid_o,
     /// Id of the message.
     output alcor_abi_pkg::entry_t           fetch_id_o,
-    /// The message, a cycle later, until the next lookup.
+    /// The message, from one cycle later until the next lookup.
     input  alcor_abi_pkg::buffer_t          fetch_i,
     /// Request plane: a message arrives.
     output logic                            arrival_valid_o,
@@ -71,9 +71,9 @@ module rma_packet_controller #(
     input  logic                            arrival_refused_i,
     /// The message.
     output alcor_abi_pkg::arrival_t         arrival_o,
-    /// The payload of the message must not wait longer for its verdict.
+    /// The payload of the message must leave now, without waiting for its verdict.
     output logic                            late_o,
-    /// A beat of the plane waits, as there is no room for it.
+    /// A beat of the plane waits for room.
     input  logic                            full_i,
     /// There is a verdict.
     input  logic                            verdict_valid_i,
@@ -92,7 +92,7 @@ module rma_packet_controller #(
     input  logic                            settled_i,
     /// Request plane, atomic operation: a read of node memory.
     output alcor_abi_pkg::memory_request_t  atomic_read_o,
-    /// Its answer.
+    /// The memory's answer.
     input  alcor_abi_pkg::memory_answer_t   atomic_read_i,
     /// Data, with `atomic_read_i.rvalid`.
     input  logic [DATA_W-1:0]               atomic_data_i,
@@ -108,9 +108,9 @@ module rma_packet_controller #(
     output logic [Bytes-1:0]                atomic_strobe_o,
     /// Reply plane: an atomic operation of this rank has been carried out.
     output logic                            answered_valid_o,
-    /// Its completion is taken.
+    /// The completion is taken.
     input  logic                            answered_ready_i,
-    /// Its completion.
+    /// The completion.
     output alcor_abi_pkg::answered_t        answered_o,
 
     /// A write task is offered.
@@ -142,7 +142,7 @@ module rma_packet_controller #(
 
     /// Packets that were refused.
     output alcor_abi_pkg::refusal_t         refusal_o,
-    /// Nothing is under way here.
+    /// No operation is under way in this block.
     output logic                            idle_o
 );
 

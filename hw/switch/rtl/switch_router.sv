@@ -59,25 +59,25 @@ module switch_router #(
     input  logic [3:0]               forward_port_i,
     /// Link ports that cross the dateline of their ring; static.
     input  logic [LINKS-1:0]         dateline_i,
-    /// Links: a phit comes.
+    /// Links: a phit arrives.
     input  logic [LINKS-1:0]         link_valid_i,
-    /// Links: its channel.
+    /// Links: channel of the phit.
     input  logic [LINKS-1:0][2:0]    link_vc_i,
     /// Links: the phit.
     input  logic [LINKS-1:0][W-1:0]  link_phit_i,
-    /// Links: a credit comes back for what was sent.
+    /// Links: a credit returns for a sent phit.
     input  logic [LINKS-1:0]         link_credit_i,
-    /// Links: its channel.
+    /// Links: channel of the credit.
     input  logic [LINKS-1:0][2:0]    link_credit_vc_i,
-    /// Links: a phit goes.
+    /// Links: a phit is sent.
     output logic [LINKS-1:0]         link_valid_o,
-    /// Links: its channel.
+    /// Links: channel of the phit.
     output logic [LINKS-1:0][2:0]    link_vc_o,
     /// Links: the phit.
     output logic [LINKS-1:0][W-1:0]  link_phit_o,
-    /// Links: a credit goes back for what was received.
+    /// Links: a credit is returned for a received phit.
     output logic [LINKS-1:0]         link_credit_o,
-    /// Links: its channel.
+    /// Links: channel of the credit.
     output logic [LINKS-1:0][2:0]    link_credit_vc_o,
     /// Into the network: a phit is offered.
     input  logic [Locals-1:0]        local_valid_i,
@@ -87,7 +87,7 @@ module switch_router #(
     input  logic [Locals-1:0][W-1:0] local_phit_i,
     /// Out of the network: a phit is offered.
     output logic [Locals-1:0]        local_valid_o,
-    /// Out of the network: it is taken.
+    /// Out of the network: the phit is taken.
     input  logic [Locals-1:0]        local_ready_i,
     /// Out of the network: the phit.
     output logic [Locals-1:0][W-1:0] local_phit_o,
