@@ -16,7 +16,7 @@ impl Profile {
     /// All profiles.
     pub const ALL: &'static [Profile] = &[Profile::Ideal, Profile::Gen3x16];
 
-    /// Its name, as in `cosim:rma4?profile=gen3x16`.
+    /// Name of the profile, as in `cosim:rma4?profile=gen3x16`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Profile {
             .find(|profile| profile.name() == name)
     }
 
-    /// Its figures; none where nothing costs time.
+    /// Figures of the profile; none if host accesses cost no time.
     #[must_use]
     pub const fn figures(self) -> Option<&'static Figures> {
         match self {

@@ -54,7 +54,7 @@ pub fn wait(rank: &mut Rank, request: Request) -> (alcor_status_t, Result<()>) {
     }
 }
 
-/// What came of a receive.
+/// Result of a receive.
 pub fn received(waited: alcor::Result<MessageStatus>) -> (alcor_status_t, Result<()>) {
     ended(waited.map(alcor_status_t::from))
 }
