@@ -64,9 +64,9 @@ pub enum CosimError {
         "no option `{option}`; there are: {known}, and parameters in capitals such as IN_DEPTH=64"
     )]
     UnknownOption {
-        /// The requested name.
+        /// The requested option.
         option: String,
-        /// The known names.
+        /// The known options.
         known: String,
     },
     /// The hardware has no parameter of that name.

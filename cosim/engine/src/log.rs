@@ -83,8 +83,8 @@ pub(crate) enum What {
     Interrupt { rank: u8, is_raised: bool },
     /// A packet on a coprocessor's stream; its words are the beats.
     Packet { stream: u8, is_whole: bool },
-    /// A packet on a link, of which the neighbour sees the first phit in cycle `arrives` and the
-    /// last one before `arrived`; its words are those of its phits that count.
+    /// A packet on a link. The neighbour sees the first phit in cycle `arrives` and the last phit
+    /// before cycle `arrived`. The words of the record are the used words of the phits.
     Hop {
         port: u8,
         channel: u8,
@@ -95,8 +95,8 @@ pub(crate) enum What {
         arrived: u64,
         is_whole: bool,
     },
-    /// Beats were written to node memory one behind the other; its words are, for each beat, the
-    /// cycle after `from` and how many words it had.
+    /// Consecutive beats were written to node memory. The words of the record are, for each beat,
+    /// the cycles after `from` and the number of words.
     Write { rank: u8, writer: u8, address: u32 },
     /// An entry was written to the completion ring: its words 0 and 2.
     Completion { rank: u8, entry: u32, tag: u32 },

@@ -1,5 +1,5 @@
 //! The page of `alcor regress --report`. [`Page`] holds the data, [`Page::render`] makes one HTML
-//! file that needs no other file, no network and no script. The crate knows nothing of boards and
+//! file that needs no other file, no network and no script. The crate does not depend on boards or
 //! tests: the caller fills the structs. All text is escaped, except the pictures, which are SVG.
 //!
 //! ```

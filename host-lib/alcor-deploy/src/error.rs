@@ -33,7 +33,7 @@ pub enum Error {
         others(present)
     )]
     NotThere {
-        /// Folder of the search.
+        /// PCI address of the search.
         address: PciAddress,
         /// Cards that are there.
         present: Vec<PciAddress>,

@@ -297,7 +297,7 @@ impl Farm {
 }
 
 impl Board {
-    /// Whether it is in the host of that name. If one name has no domain, the domain of the other
+    /// Whether the board is in the host of this name. If one name has no domain, the domain of the other
     /// is ignored.
     #[must_use]
     pub fn is_on(&self, here: &str) -> bool {

@@ -96,8 +96,8 @@ pub struct PacketHeader {
     pub id: Option<u32>,
     /// Window slot.
     pub slot: Option<u32>,
-    /// Byte offset in the window, or of data for a get the byte address in the memory of the one
-    /// that asked.
+    /// Byte offset in the window. For data of a get: byte address in the memory of the rank that
+    /// issued the get.
     pub offset: Option<u32>,
     /// Bytes; for a packet of an extended command before the last, all remaining bytes of the
     /// command.
