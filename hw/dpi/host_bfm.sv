@@ -7,11 +7,11 @@ import alcor_abi_pkg::*;
 
 /// Bus functional model of XDMA: the mailboxes between the host's side and the core, on DPI.
 ///
-/// One call a clock, and one more in a cycle where traffic passes. A call sees the values before the
-/// edge; what it answers is offered in the cycle after it. `alcor_host_tick` carries interrupts and
-/// page writes, `alcor_monitor` the beats that pass the coprocessors' streams, `alcor_axi_tick` the
-/// pins of both AXI ports, for the profiles that use them, `alcor_link_recv` and `alcor_link_send`
-/// those of the links to other boards. `alcor_memory` carries what is written to node memory, for who traces.
+/// One call per clock, and one more in a cycle with traffic. A call sees the values before the
+/// edge; its answer is offered in the next cycle. `alcor_host_tick` carries interrupts and page
+/// writes, `alcor_monitor` the beats of the coprocessors' streams, and `alcor_axi_tick` the pins of
+/// both AXI ports, for profiles that use them. `alcor_link_recv` and `alcor_link_send` carry the
+/// pins of the links. `alcor_memory` carries writes to node memory, for traces.
 module host_bfm #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,

@@ -14,14 +14,14 @@ import alcor_abi_pkg::*;
 /// says where the payload goes. A copy of the engine from one place in memory to another becomes an XDATA packet to this rank itself,
 /// as the answer to an XGET would.
 ///
-/// An atomic operation waits here until its word is written and its answer sent: no other packet comes between. On the
-/// reply plane such an answer is a completion, and writes nothing.
+/// An atomic operation waits here until its word is written and its answer is sent, so no other
+/// packet comes between. On the reply plane the answer is a completion and writes no data.
 ///
 /// A packet that ends within its header is dropped as malformed.
 ///
-/// Header words arrive one a cycle: a PUT packet takes 2 cycles, XPUT 4, XACK 2, XDATA 4, GET 3,
-/// XGET 8, a message 4, with a payload 5 and the time to its verdict, an atomic operation 6 and the time for the memory. An
-/// acknowledgement leaves while a message comes, or beside the header word of the next packet.
+/// One header word arrives per cycle. In cycles: PUT 2, GET 3, XPUT 4, XGET 8, XDATA 4, XACK 2; a message
+/// 4, or with a payload 5 and the time to its verdict; an atomic operation 6 and the time of the memory. An
+/// acknowledgement leaves while a message arrives, or beside the header word of the next packet.
 module rma_packet_controller #(
     /// 1: request plane, which answers; 0: reply plane.
     parameter bit REQUESTS = 1'b1,

@@ -8,9 +8,9 @@ import alcor_switch_pkg::*;
 /// sections 3 and 4).
 ///
 /// A collective of a communicator begins here when all of its members on this board have posted it.
-/// The reader gives its data to stage 0 (reductions) or to the copy unit (the others); what comes out
-/// at the end is written to the members' memories. All communicators are served side by side, phit by
-/// phit: a rank that posts late holds up its own communicator only.
+/// The reader gives its data to stage 0 (reductions) or to the copy unit (others). The results are
+/// written to the members' memories. The unit serves all communicators concurrently, phit by phit,
+/// so a rank that posts late delays its own communicator only.
 module collective_unit #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
