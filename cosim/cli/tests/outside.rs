@@ -135,7 +135,7 @@ fn a_new_project_passes_at_once() {
     );
     let (code, _, err) = outside.alcor(&["new", "my-ring"]);
     assert!(
-        code == 2 && err.contains("my-ring is there already"),
+        code == 2 && err.contains("my-ring exists already"),
         "{err}"
     );
     let project = outside.path("work/my-ring");
