@@ -154,7 +154,7 @@ pub struct Explanation {
     pub files: Vec<File>,
     /// Remarks on missing or contradictory findings.
     pub notes: Vec<String>,
-    /// For a hang: who waits for whom.
+    /// For a hang: which rank waits for which.
     pub waits: Option<String>,
 }
 
