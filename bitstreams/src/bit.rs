@@ -31,7 +31,7 @@ pub struct BitHeader {
     pub time: String,
     /// Offset of the configuration data in the file.
     pub data_at: usize,
-    /// Its length.
+    /// Length in bytes.
     pub data_bytes: u64,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A letter, a length, and so many bytes of which the last is zero.
+    /// A letter, a length, and a text of this length that ends with a zero byte.
     fn text(&mut self, letter: u8) -> Result<String> {
         self.letter(letter)?;
         let at = self.at;

@@ -14,7 +14,7 @@ pub enum Error {
     /// The system refused a call.
     #[error("can't {doing} {path}: {source}", path = path.display())]
     Io {
-        /// What was to be done.
+        /// The action that failed.
         doing: &'static str,
         /// The file.
         path: PathBuf,
@@ -26,13 +26,13 @@ pub enum Error {
     Missing {
         /// The file.
         path: PathBuf,
-        /// What to do.
+        /// Advice for the user.
         advice: &'static str,
     },
     /// A path names something other than a plain file.
     #[error("{path} is not a plain file; links and devices are not followed", path = path.display())]
     NotAFile {
-        /// What it is called.
+        /// The path.
         path: PathBuf,
     },
     /// A file is longer than such a file can be.
@@ -40,7 +40,7 @@ pub enum Error {
     TooLong {
         /// The file.
         path: PathBuf,
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
         /// The limit.
         most: u64,
@@ -76,7 +76,7 @@ pub enum Error {
         path: PathBuf,
         /// Where.
         line: usize,
-        /// What the parser says.
+        /// Message of the parser.
         message: String,
     },
     /// A manifest of another version of the schema.
@@ -88,9 +88,9 @@ pub enum Error {
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Schema version of the manifest.
         found: i64,
-        /// What this crate reads.
+        /// Schema version that this crate reads.
         wanted: i64,
     },
     /// A value that no build can have.
@@ -110,7 +110,7 @@ pub enum Error {
     Bit {
         /// Where.
         at: usize,
-        /// What is wrong there.
+        /// The problem at that byte.
         problem: BitProblem,
     },
     /// A report lacks a required value.
@@ -118,7 +118,7 @@ pub enum Error {
     Report {
         /// Which one.
         report: Report,
-        /// What it lacks.
+        /// Name of the missing value.
         missing: &'static str,
     },
     /// The files of a folder are from different builds.
@@ -130,11 +130,11 @@ pub enum Error {
         key: &'static str,
         /// Here.
         left: String,
-        /// Where that is.
+        /// The file with the value `left`.
         left_in: &'static str,
-        /// And there.
+        /// Value in the second file.
         right: String,
-        /// Where that is.
+        /// The file with the value `right`.
         right_in: &'static str,
     },
     /// The board does not carry this part.
@@ -144,7 +144,7 @@ pub enum Error {
     WrongPart {
         /// The board.
         board: String,
-        /// What it carries.
+        /// The part that the board carries.
         wanted: &'static str,
         /// The part in the bitstream's header.
         found: String,
@@ -170,11 +170,11 @@ pub enum Error {
     Changed {
         /// The bitstream.
         path: PathBuf,
-        /// What differs.
+        /// The property that differs.
         what: &'static str,
-        /// What was found.
+        /// The property's value in the file.
         found: String,
-        /// What the manifest has.
+        /// The property's value in the manifest.
         wanted: String,
     },
 }
@@ -185,14 +185,14 @@ fn ns(slack: f64) -> String {
     format!("{slack:.3} ns")
 }
 
-/// What is wrong with the bytes of a .bit file.
+/// Problem with the bytes of a .bit file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BitProblem {
-    /// It does not begin like a .bit file.
+    /// The file does not begin like a .bit file.
     #[error("this is not a .bit file (perhaps a .bin file or a part of a project)")]
     Preamble,
-    /// It ends too early.
+    /// The file ends in its header.
     #[error("the file ends in its header")]
     Ends,
     /// Another field was expected.
@@ -214,7 +214,7 @@ pub enum BitProblem {
     /// No configuration begins in the data.
     #[error("the data has no synchronisation word: it is encrypted padding or not a configuration")]
     NoSync,
-    /// It changes only a part of the chip.
+    /// The bitstream configures only a part of the chip.
     #[error("this is a partial bitstream, which fits only the design that it was built with")]
     Partial,
 }
@@ -224,7 +224,7 @@ pub enum BitProblem {
 pub enum Report {
     /// Slacks.
     Timing,
-    /// What is used of the part.
+    /// Utilisation of the part.
     Utilisation,
 }
 

@@ -15,9 +15,9 @@
 //! # }
 //! ```
 //!
-//! Files are not trusted: parsers return errors and never panic, the size of a file is checked
-//! before it is read, bitstreams are hashed in pieces, and a name in a manifest must be that of a
-//! plain file beside it.
+//! Files are not trusted. Parsers return errors and never panic. The size of a file is checked
+//! before the file is read. Bitstreams are hashed in pieces. A name in a manifest must be the name
+//! of a plain file in the folder of the manifest.
 #![forbid(unsafe_code)]
 
 mod bit;

@@ -38,7 +38,7 @@ pub struct Manifest {
     pub bitstream: Bitstream,
     /// Slacks of the worst paths.
     pub timing: Timing,
-    /// Its utilisation of the part.
+    /// Utilisation of the part.
     #[serde(default)]
     pub utilisation: Vec<Resource>,
 }
@@ -47,9 +47,9 @@ pub struct Manifest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bitstream {
-    /// Its name, beside the manifest.
+    /// File name, in the folder of the manifest.
     pub file: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
     /// CRC-32, as eight hexadecimal digits.
     pub crc32: String,
@@ -91,7 +91,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// As TOML.
+    /// Returns the manifest as TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
         // Strings, numbers and tables in an order that TOML has a place for: there is nothing that
@@ -179,7 +179,7 @@ impl Bitstream {
     }
 }
 
-/// Whether a text names a .bit file of the same folder, and nothing else.
+/// Returns whether a text is the name of a .bit file in the same folder.
 fn is_file_name(name: &str) -> bool {
     let has_stem = name
         .strip_suffix(".bit")

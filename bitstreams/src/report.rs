@@ -12,14 +12,14 @@ pub struct Timing {
     pub setup_ns: f64,
     /// Against hold.
     pub hold_ns: f64,
-    /// Of pulse widths.
+    /// Worst slack of pulse widths.
     pub pulse_ns: f64,
 }
 
 /// The header of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReportHead {
-    /// `xcu280-fsvh2892`, or with the speed behind it.
+    /// The part: `xcu280-fsvh2892`, or the same with its speed grade.
     pub device: Option<String>,
     /// `2023.1`.
     pub version: Option<String>,
@@ -28,7 +28,7 @@ pub struct ReportHead {
 }
 
 impl Timing {
-    /// Whether no slack is negative. A slack that the tool rounded to `-0.000` is negative.
+    /// Returns whether no slack is negative. A slack that the tool rounded to `-0.000` is negative.
     #[must_use]
     pub fn is_met(&self) -> bool {
         [self.setup_ns, self.hold_ns, self.pulse_ns]
@@ -122,7 +122,7 @@ fn columns(titles: &str) -> Vec<&str> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resource {
-    /// Its name in the tool: `CLB LUTs`.
+    /// Name of the resource in the tool: `CLB LUTs`.
     pub name: String,
     /// The used number. Halves are halves of a block RAM.
     pub used: f64,
@@ -202,7 +202,7 @@ impl Utilisation {
 }
 
 impl Resource {
-    /// Whether the used number is at most the number in the part.
+    /// Returns whether the used number is at most the number in the part.
     pub(crate) fn is_possible(&self) -> bool {
         self.used >= 0.0 && self.used <= self.available as f64
     }

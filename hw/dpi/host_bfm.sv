@@ -7,11 +7,11 @@ import alcor_abi_pkg::*;
 
 /// Bus functional model of XDMA: the mailboxes between the host's side and the core, on DPI.
 ///
-/// One call a clock, and one more in a cycle where traffic passes. A call sees the values before the
-/// edge; what it answers is offered in the cycle after it. `alcor_host_tick` carries interrupts and
-/// page writes, `alcor_monitor` the beats that pass the coprocessors' streams, `alcor_axi_tick` the
-/// pins of both AXI ports, for the profiles that use them, `alcor_link_recv` and `alcor_link_send`
-/// those of the links to other boards. `alcor_memory` carries what is written to node memory, for who traces.
+/// One call per clock, and one more in a cycle with traffic. A call sees the values before the
+/// edge; its answer is offered in the next cycle. `alcor_host_tick` carries interrupts and page
+/// writes, `alcor_monitor` the beats of the coprocessors' streams, and `alcor_axi_tick` the pins of
+/// both AXI ports, for profiles that use them. `alcor_link_recv` and `alcor_link_send` carry the
+/// pins of the links. `alcor_memory` carries writes to node memory, for traces.
 module host_bfm #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
@@ -46,7 +46,7 @@ module host_bfm #(
 
     /// Streams: a beat passes.
     input  logic [RANKS-1:0][3:0]       monitor_valid_i,
-    /// Streams: it is its packet's last.
+    /// Streams: the word is its packet's last.
     input  logic [RANKS-1:0][3:0]       monitor_last_i,
     /// Streams: the beat.
     input  logic [RANKS-1:0][3:0][DATA_W-1:0] monitor_data_i,
@@ -75,23 +75,23 @@ module host_bfm #(
     /// AXI pins, in the layout of its answer.
     output bit   [319:0]                axi_o,
 
-    /// What the board sends: a phit on a link.
+    /// The board sends a phit on a link.
     input  logic [LinkN-1:0]            link_valid_i,
     /// Its virtual channel.
     input  logic [LinkN-1:0][2:0]       link_vc_i,
     /// The phit.
     input  logic [LinkN-1:0][LinkW-1:0] link_phit_i,
-    /// A credit for what comes in on a link.
+    /// A credit for a phit that arrived on a link.
     input  logic [LinkN-1:0]            link_credit_i,
     /// Its virtual channel.
     input  logic [LinkN-1:0][2:0]       link_credit_vc_i,
-    /// What the board receives: a phit on a link.
+    /// The board receives a phit on a link.
     output logic [LinkN-1:0]            link_valid_o,
     /// Its virtual channel.
     output logic [LinkN-1:0][2:0]       link_vc_o,
     /// The phit.
     output logic [LinkN-1:0][LinkW-1:0] link_phit_o,
-    /// A credit for what goes out on a link.
+    /// A credit for a phit that was sent on a link.
     output logic [LinkN-1:0]            link_credit_o,
     /// Its virtual channel.
     output logic [LinkN-1:0][2:0]       link_credit_vc_o

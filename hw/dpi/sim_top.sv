@@ -32,7 +32,7 @@ module sim_top #(
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
     /// Cycles from a memory read's grant to its data. From 2 on, requests are granted in two stages.
     parameter int unsigned MEM_LATENCY = 1,
-    /// Node memory takes up to so many cycles more, at random.
+    /// Maximum number of additional cycles of node memory, at random.
     parameter int unsigned MEM_JITTER = 0,
     /// Link ports: 0, or 2 for each dimension of the ring or torus.
     parameter int unsigned LINKS = 0,
@@ -48,11 +48,11 @@ module sim_top #(
     parameter int unsigned FRAGMENT = 256,
     /// Cells of each of its matching units.
     parameter int unsigned MATCH_CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
     /// Cells of the matching unit in each rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
-    /// Cells of a block of it.
+    /// Cells of a block of the matching unit.
     parameter int unsigned ALPU_BLOCK = 16,
     /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel.
     parameter int unsigned KERNEL = 0,

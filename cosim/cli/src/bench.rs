@@ -44,9 +44,9 @@ pub enum Subject {
     /// Collectives over joined boards in hardware, in cycles, beside the physical limit and the
     /// same collectives in software.
     Collectives,
-    /// Cost of a put on the host: stores, loads and system calls, counted on the device nodes of a
-    /// simulated card; the library's own time over plain memory; and a put to a cluster of another
-    /// process.
+    /// Cost of a put on the host. Counts stores, loads and system calls on the device nodes of a
+    /// simulated card. Measures the library's own time over plain memory, and a put to a cluster of
+    /// another process.
     Host,
     /// Speed of the simulation: a board beside a bare loop, joined boards on one and on two
     /// threads.

@@ -77,7 +77,7 @@ pub enum NewError {
     )]
     Name(String),
     /// The folder exists.
-    #[error("{path} is there already; choose another name", path = .0.display())]
+    #[error("{path} exists already; choose another name", path = .0.display())]
     IsThere(PathBuf),
     /// There is no clone.
     #[error("there is no clone of Alcor at {path}; name one by --alcor DIR or --git URL", path = .0.display())]

@@ -133,7 +133,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// A file holds no results.
-    #[error("{path} is damaged, and begun anew: {problem}; the damaged file is now {aside}", path = path.display(), aside = aside.display())]
+    #[error("{path} is damaged: {problem}; a new file was begun, and the damaged file is now {aside}", path = path.display(), aside = aside.display())]
     Damaged {
         path: PathBuf,
         problem: String,

@@ -170,10 +170,7 @@ fn a_new_project_passes_at_once() {
         "made my-ring; my-ring/check builds and runs all of it\n"
     );
     let (code, _, err) = outside.alcor(&["new", "my-ring"]);
-    assert!(
-        code == 2 && err.contains("my-ring is there already"),
-        "{err}"
-    );
+    assert!(code == 2 && err.contains("my-ring exists already"), "{err}");
     let project = outside.path("work/my-ring");
     assert!(!project.join(".github").exists());
 

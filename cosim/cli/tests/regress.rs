@@ -524,7 +524,7 @@ fn a_damaged_store_is_told_of_and_begun_anew() {
     let output = remembering(store.path(), &filter);
     assert_eq!(output.status.code(), Some(0));
     assert!(
-        stderr(&output).contains("is damaged, and begun anew"),
+        stderr(&output).contains("a new file was begun, and the damaged file is now"),
         "{}",
         stderr(&output)
     );

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// What the model drives, as seen in the cycle that ends.
+/// Signals that the model drives, sampled in the cycle that ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LiteIn {
     pub(crate) awready: bool,
@@ -13,7 +13,7 @@ pub(crate) struct LiteIn {
     pub(crate) rdata: u32,
 }
 
-/// What the host drives in the cycle that begins.
+/// Signals that the host drives in the cycle that begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LiteOut {
     pub(crate) awvalid: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Access {
     pub(crate) rank: usize,
     /// Byte address in the BAR.
     pub(crate) address: u32,
-    /// What to write; `None` for a read.
+    /// Data to write; `None` for a read.
     pub(crate) write: Option<u32>,
 }
 

@@ -49,13 +49,13 @@ impl SimBoard {
         }
     }
 
-    /// Its number in its cluster.
+    /// Number of the board in its cluster.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number as u32
     }
 
-    /// Its model.
+    /// Model of the board.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model

@@ -144,7 +144,7 @@ impl SimCluster {
         self.threads
     }
 
-    /// The same boards in the library's type.
+    /// Returns the same boards in the library's type.
     ///
     /// # Errors
     /// None are known: the number of boards is that of the topology.

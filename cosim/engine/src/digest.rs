@@ -5,7 +5,7 @@ use crc32fast::Hasher;
 /// Bytes of a record of a beat of one word: cycle (8, little-endian), stream (1), last (1), word
 /// (4, little-endian).
 const RECORD: usize = 14;
-/// Such records that are hashed at once.
+/// Number of records that are hashed at once.
 const RECORDS: usize = 4096;
 
 /// Hashes the words of the streams, in the order of cycles and, within a cycle, of streams.

@@ -12,7 +12,7 @@ const BURST: u32 = 256;
 /// No burst crosses a multiple of this.
 const BOUNDARY: u32 = 4096;
 
-/// What the model drives, as seen in the cycle that ends.
+/// Signals that the model drives, sampled in the cycle that ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DmaIn {
     pub(crate) awready: bool,
@@ -23,7 +23,7 @@ pub(crate) struct DmaIn {
     pub(crate) rdata: u32,
 }
 
-/// What the host drives in the cycle that begins; lengths are those of AXI, beats less one.
+/// Signals that the host drives in the cycle that begins; lengths are those of AXI, beats less one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DmaOut {
     pub(crate) awvalid: bool,
@@ -44,7 +44,7 @@ pub(crate) struct DmaOut {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) rank: usize,
-    /// What was read; `None` after a write.
+    /// The data of a read; `None` after a write.
     pub(crate) data: Option<Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ struct Transfer {
     rank: usize,
     /// Byte address on the bus.
     address: u32,
-    /// What to write, or where what was read goes: whole words from `address` rounded down.
+    /// The data to write, or the destination of a read: whole words from `address` rounded down.
     words: Vec<u32>,
     len: usize,
 }

@@ -46,7 +46,7 @@ pub enum CosimError {
     BadConfig {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The problem and its place.
         problem: String,
     },
     /// There is no configuration of that name.
@@ -56,7 +56,7 @@ pub enum CosimError {
         name: String,
         /// The existing names.
         known: String,
-        /// Where the configurations were read.
+        /// Folder or crate that the configurations were read from.
         hardware: Hardware,
     },
     /// There is no option of that name.
@@ -64,17 +64,17 @@ pub enum CosimError {
         "no option `{option}`; there are: {known}, and parameters in capitals such as IN_DEPTH=64"
     )]
     UnknownOption {
-        /// What was asked for.
+        /// The requested option.
         option: String,
-        /// What there is.
+        /// The known options.
         known: String,
     },
     /// The hardware has no parameter of that name.
     #[error("no parameter `{name}`; there are: {known} (in {hardware})")]
     UnknownParameter {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
         /// The hardware with these parameters.
         hardware: Hardware,
@@ -84,7 +84,7 @@ pub enum CosimError {
     BadOption {
         /// The option.
         option: String,
-        /// What was given.
+        /// The given value.
         value: String,
         /// The accepted values.
         expected: String,
@@ -204,7 +204,7 @@ impl From<verimodel::Error> for CosimError {
 }
 
 impl CosimError {
-    /// As the library wants it.
+    /// The error as the library's type.
     pub fn on(self, board: &str) -> alcor::Error {
         alcor::Error::Board {
             board: board.into(),

@@ -27,7 +27,7 @@ const AWAY: Duration = Duration::from_micros(20);
 
 /// A simulated board with accesses by address, at any time and from any thread. Each access moves
 /// time by a few cycles, and so does each wait ([`FreeBoard::pass`]). So cycle counts differ
-/// between runs. Device nodes and drivers between a host and a board are tested over such a board.
+/// between runs. Tests of device nodes and of drivers between a host and a board use this board.
 pub struct FreeBoard {
     shape: Shape,
     chip: Mutex<Chip>,

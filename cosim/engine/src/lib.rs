@@ -82,16 +82,19 @@
 //!
 //! # Digest
 //!
-//! `traffic_digest` is the CRC-32 of 14 bytes for each word that passed a stream of a coprocessor
-//! since reset: the edge at the end of its cycle (8 bytes), stream (rank x 4 + 0 for requests sent,
-//! 1 replies sent, 2 requests received, 3 replies received), whether it is its packet's last, and
-//! the word (4 bytes), numbers little-endian; in the order of edges and, at one edge, of streams.
+//! `traffic_digest` is the CRC-32 of one record of 14 bytes for each word that passed a stream of a
+//! coprocessor since reset. A record has the edge at the end of the word's cycle (8 bytes), the
+//! stream (1 byte), whether the word is its packet's last (1 byte), and the word (4 bytes). Numbers
+//! are little-endian. The stream is rank x 4, plus 0 for requests sent, 1 for replies sent, 2 for
+//! requests received and 3 for replies received. Records are in the order of edges and, at one
+//! edge, of streams.
 //!
-//! A board with links has a second digest, [`SimBoard::link_digest`], of its output: for each phit
-//! the edge at the end of its cycle (8 bytes), port (1), channel (1) and its bits in whole words;
-//! for each credit the same 14 bytes as above, with 0x40 + port for the stream, 0 for the last and
-//! the channel for the word; in the order of edges, at one edge phits first, and of ports. Its
-//! `traffic_digest` is the CRC-32 of both digests, 4 bytes each.
+//! A board with links has a second digest, [`SimBoard::link_digest`], of its output. A phit has a
+//! record of the edge at the end of its cycle (8 bytes), port (1), channel (1) and its bits in
+//! whole words. A credit has a record of 14 bytes as above, with 0x40 + port for the stream, 0 for
+//! the last and the channel for the word. Records are in the order of edges; at one edge, phits
+//! come first, then ports in order. Its `traffic_digest` is the CRC-32 of both digests, 4 bytes
+//! each.
 //!
 //! # Timeline and packet log
 //!

@@ -29,7 +29,7 @@ impl Link {
         }
     }
 
-    /// Forgets all that is under way.
+    /// Drops all accesses under way.
     pub(crate) fn reset(&mut self) {
         *self = Self::new(self.figures, self.node_bytes);
     }

@@ -18,17 +18,17 @@ use alcor_abi::{CQ_ENTRY_BYTES, packets::net_low};
 use crate::Shape;
 use crate::mailbox::Want;
 
-/// Default number of records that are kept of each board.
+/// Default number of stored records per board.
 pub(crate) const RECORDS: usize = 1 << 18;
-/// Words that are kept beside each record, on average.
+/// Number of words stored per record, on average.
 const WORDS_PER_RECORD: usize = 16;
-/// Words of a packet at most; what is longer has lost its end.
+/// Maximum number of words of a packet; the log stores no further words.
 const LONGEST: usize = 8192;
-/// Beats of a record of writes to node memory at most.
+/// Maximum number of beats of a record of writes to node memory.
 const BEATS: usize = 256;
 /// Streams of a coprocessor: requests sent, replies sent, requests received, replies received.
 pub(crate) const STREAMS: usize = 4;
-/// Who writes to a node memory: request plane, reply plane, completion ring, collective unit.
+/// Writer to a node memory: request plane, reply plane, completion ring, collective unit.
 pub(crate) const WRITERS: usize = 4;
 /// The collective unit among them.
 pub(crate) const COLLECTIVE_UNIT: usize = 3;
@@ -83,8 +83,8 @@ pub(crate) enum What {
     Interrupt { rank: u8, is_raised: bool },
     /// A packet on a coprocessor's stream; its words are the beats.
     Packet { stream: u8, is_whole: bool },
-    /// A packet on a link, of which the neighbour sees the first phit in cycle `arrives` and the
-    /// last one before `arrived`; its words are those of its phits that count.
+    /// A packet on a link. The neighbour sees the first phit in cycle `arrives` and the last phit
+    /// before cycle `arrived`. The words of the record are the used words of the phits.
     Hop {
         port: u8,
         channel: u8,
@@ -95,15 +95,15 @@ pub(crate) enum What {
         arrived: u64,
         is_whole: bool,
     },
-    /// Beats were written to node memory one behind the other; its words are, for each beat, the
-    /// cycle after `from` and how many words it had.
+    /// Consecutive beats were written to node memory. The words of the record are, for each beat,
+    /// the cycles after `from` and the number of words.
     Write { rank: u8, writer: u8, address: u32 },
     /// An entry was written to the completion ring: its words 0 and 2.
     Completion { rank: u8, entry: u32, tag: u32 },
 }
 
 impl What {
-    /// The rank that it happened at; of what is on a link, the port.
+    /// Rank of the event; for an event on a link, the port.
     pub(crate) fn rank(&self) -> u8 {
         match *self {
             What::Began { rank, .. }
@@ -119,7 +119,7 @@ impl What {
     }
 }
 
-/// What a rank waited for.
+/// The event that a rank waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waited {
     Interrupt,
@@ -168,7 +168,7 @@ struct Open {
     next: u32,
 }
 
-/// What of a rank's goings-on has not ended.
+/// Activities of a rank that have not ended.
 #[derive(Default)]
 struct Lane {
     /// Register writes that have been on the pins since reset.
@@ -201,7 +201,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// An empty log of a board of that shape, of so many records at most.
+    /// An empty log for a board of this shape, with at most `limit` records.
     pub(crate) fn new(shape: Shape, limit: usize) -> Self {
         let ranks = shape.ranks as usize;
         let open = (STREAMS + WRITERS) * ranks + CHANNELS * shape.links as usize;
@@ -232,7 +232,7 @@ impl Log {
         self.each_open(now, |record, words| tell(&record, words));
     }
 
-    /// What has not ended.
+    /// Activities that have not ended.
     fn each_open(&self, now: u64, mut tell: impl FnMut(Record, &[u32])) {
         for open in &self.open {
             if let Some(record) = open.record {
@@ -561,7 +561,7 @@ impl Log {
         }
     }
 
-    /// Ends what is open there. Its buffer stays, so that a packet takes none of its own.
+    /// Ends the open record there. The buffer stays allocated for the next record.
     fn close(&mut self, slot: usize) {
         let open = &mut self.open[slot];
         let Some(record) = open.record.take() else {

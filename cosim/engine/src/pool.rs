@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_micros(100);
 /// How often it looks before the first yield.
 const LOOKS: u32 = 200;
 
-/// What is to be done with every board.
+/// The task for every board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Move its time to this point, or until a rank is due. `is_watched`: also look for a state that
@@ -162,7 +162,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Boards that up to so many threads step, the one that moves time among them.
+    /// A pool of boards that up to `threads` threads step, including the thread that moves time.
     pub(crate) fn new(chips: Vec<Chip>, threads: usize) -> Self {
         let threads = threads.min(chips.len());
         let slots = chips.into_iter().map(|chip| {

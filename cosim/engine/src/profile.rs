@@ -16,7 +16,7 @@ impl Profile {
     /// All profiles.
     pub const ALL: &'static [Profile] = &[Profile::Ideal, Profile::Gen3x16];
 
-    /// Its name, as in `cosim:rma4?profile=gen3x16`.
+    /// Name of the profile, as in `cosim:rma4?profile=gen3x16`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Profile {
             .find(|profile| profile.name() == name)
     }
 
-    /// Its figures; none where nothing costs time.
+    /// Figures of the profile; none if host accesses cost no time.
     #[must_use]
     pub const fn figures(self) -> Option<&'static Figures> {
         match self {
@@ -52,9 +52,8 @@ impl fmt::Display for Profile {
 
 /// Latencies of a host port, in cycles at 250 MHz (4 ns).
 ///
-/// The rate of the link is not included: the DMA port of the board is 32 bits wide, 1 GB/s at 250
-/// MHz, which is far below the payload of about 12.8 GB/s of a Gen3 x16 link. So the port is the
-/// limit.
+/// The rate of the link is not included. The DMA port of the board has 32 bits, which are 1 GB/s at
+/// 250 MHz. A Gen3 x16 link carries a payload of about 12.8 GB/s, so the port is the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
     /// From a store, or a read request, that leaves the host to its first cycle on the AXI4-Lite

@@ -97,9 +97,9 @@ impl Queues {
 struct End {
     /// Sent in this window.
     sent: Queues,
-    /// What the other end has sent.
+    /// Phits and credits that the other end has sent.
     coming: Queues,
-    /// When the wire is free for another phit, in parts of a cycle.
+    /// Time at which the wire is free for another phit, in parts of a cycle.
     free: u64,
     phits: u64,
 }
@@ -142,7 +142,7 @@ impl Ends {
         }
     }
 
-    /// Forgets all that is on its way.
+    /// Drops all phits and credits under way.
     pub(crate) fn reset(&mut self) {
         for end in &mut self.ends {
             end.sent.clear();
@@ -162,7 +162,7 @@ impl Ends {
         self.ends[port].phits
     }
 
-    /// Whether something was sent that was not carried off.
+    /// Returns whether a phit or credit was sent and has not been collected.
     pub(crate) fn has_sent(&self) -> bool {
         self.ends.iter().any(|end| !end.sent.is_empty())
     }
@@ -215,7 +215,7 @@ impl Ends {
         }
     }
 
-    /// Gives what is on the pins in the cycle that begins at `now`.
+    /// Returns the values on the pins in the cycle that begins at `now`.
     pub(crate) fn receive(&mut self, now: u64, output: &mut [u32]) {
         for (port, end) in self.ends.iter_mut().enumerate() {
             let Queues { phits, credits } = &mut end.coming;

@@ -5,13 +5,13 @@ use std::fmt;
 /// The difference of a test from its last result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It fails, and did not fail before.
+    /// The test fails, and did not fail before.
     NewlyFailing,
-    /// It passes, and did not pass before.
+    /// The test passes, and did not pass before.
     NewlyPassing,
     /// The board can't run it, and could before.
     NewlySkipped,
-    /// It passed before and now, with different cycle counts.
+    /// The test passed before and now, with different cycle counts.
     Cycles {
         /// Cycles before.
         before: u64,

@@ -1,5 +1,5 @@
 //! The page of `alcor regress --report`. [`Page`] holds the data, [`Page::render`] makes one HTML
-//! file that needs no other file, no network and no script. The crate knows nothing of boards and
+//! file that needs no other file, no network and no script. The crate does not depend on boards or
 //! tests: the caller fills the structs. All text is escaped, except the pictures, which are SVG.
 //!
 //! ```
@@ -86,9 +86,9 @@ pub struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
-    /// It passed.
+    /// The test passed.
     Passed,
-    /// It failed.
+    /// The test failed.
     Failed,
     /// The board can't run it.
     #[default]
@@ -109,7 +109,7 @@ impl Ending {
         }
     }
 
-    /// Its style.
+    /// Style of the line.
     fn class(self) -> &'static str {
         match self {
             Ending::NotRun => "lost",
@@ -121,11 +121,11 @@ impl Ending {
 /// A test.
 #[derive(Debug, Clone, Default)]
 pub struct Test {
-    /// Its name; the part before the first dot is its module.
+    /// Name of the test; the part before the first dot is the module.
     pub name: String,
     /// The tested property, in a sentence.
     pub summary: String,
-    /// Its result.
+    /// Result of the test.
     pub ending: Ending,
     /// The run's seed, or the repetition's.
     pub run_seed: u64,
@@ -141,7 +141,7 @@ pub struct Test {
     pub repeat: Option<String>,
     /// The difference from earlier runs.
     pub change: Option<Change>,
-    /// Its results in the stored runs, the oldest first, this one last.
+    /// Results of the test in the stored runs, the oldest first, this run last.
     pub earlier: Vec<Ending>,
     /// The explanation of its failure.
     pub explanation: Option<Explanation>,
@@ -154,7 +154,7 @@ pub struct Explanation {
     pub files: Vec<File>,
     /// Remarks on missing or contradictory findings.
     pub notes: Vec<String>,
-    /// For a hang: who waits for whom.
+    /// For a hang: which rank waits for which.
     pub waits: Option<String>,
 }
 

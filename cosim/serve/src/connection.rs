@@ -134,8 +134,8 @@ struct Attachment<'a> {
     shared: &'a Shared,
     board: &'a SimBoard,
     rank: u32,
-    /// Whether its port is gone. It is set before the process can know, so that the end of the
-    /// connection does not count as a death then.
+    /// Whether the port was dropped. The flag is set before the process learns of the drop, so a
+    /// later end of the connection does not count as a death.
     is_free: AtomicBool,
 }
 

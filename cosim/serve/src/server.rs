@@ -43,7 +43,7 @@ pub enum ServeError {
 
 alcor_errors::debug_as_text!(ServeError);
 
-/// Whether a run follows when all ranks have left.
+/// Whether a new run follows when all ranks have left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runs {
     /// The next rank that attaches begins the next run.

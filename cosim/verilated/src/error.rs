@@ -229,9 +229,7 @@ pub enum Error {
         available: String,
     },
     /// A handle belongs to another model.
-    #[error(
-        "`{name}` is a handle of another model than `{model}`, of which `{instance}` is an instance"
-    )]
+    #[error("`{name}` is a handle of another model; `{instance}` is an instance of `{model}`")]
     ForeignHandle {
         /// The signal, memory or recording.
         name: String,

@@ -31,7 +31,7 @@ pub struct Deploy {
     pub patience: Patience,
 }
 
-/// Where files of the host lie.
+/// Paths of the host's files.
 #[derive(Debug, Clone)]
 pub struct Places {
     /// Lock files; all users of a board must use the same folder.
@@ -114,7 +114,7 @@ impl Progress<'_> {
 }
 
 impl Deploy {
-    /// With the default paths and time limits.
+    /// Creates a deployment with the default paths and time limits.
     #[must_use]
     pub fn new(
         machine: Machine,

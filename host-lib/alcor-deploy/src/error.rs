@@ -12,7 +12,7 @@ use crate::{Holder, Identity, Step, Undone};
 /// The result of this crate's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What was wrong.
+/// The problem.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,7 +22,7 @@ pub enum Error {
     /// The card, its driver, or sysfs.
     #[error("{source}{}", hint(source))]
     Card {
-        /// What was wrong.
+        /// The problem.
         #[from]
         source: xdma::Error,
     },
@@ -33,7 +33,7 @@ pub enum Error {
         others(present)
     )]
     NotThere {
-        /// Where it was looked for.
+        /// PCI address of the search.
         address: PciAddress,
         /// Cards that are there.
         present: Vec<PciAddress>,
@@ -43,9 +43,9 @@ pub enum Error {
     Placeholder {
         /// The programmer.
         programmer: String,
-        /// Without its braces.
+        /// The placeholder, without braces.
         placeholder: String,
-        /// What to do.
+        /// Advice for the user.
         advice: &'static str,
     },
     /// The programmer's command has no bitstream in it, or nothing at all.
@@ -108,7 +108,7 @@ pub enum Error {
     /// Another process deploys to this card, or holds a rank of it.
     #[error("{what} of {address} is held by process {holder}; wait until that process ends")]
     Held {
-        /// What it holds.
+        /// The resource that the process holds.
         what: String,
         /// The card.
         address: PciAddress,
@@ -132,7 +132,7 @@ pub enum Error {
          that, the bitstream has no working PCI Express, or the FPGA is empty"
     )]
     NotBack {
-        /// Where it was.
+        /// Address before the deployment.
         address: PciAddress,
         /// The duration of the wait.
         after: Duration,
@@ -176,9 +176,9 @@ pub enum Error {
         address: PciAddress,
         /// The register of the ID block.
         register: &'static str,
-        /// What it reads.
+        /// Value that the register reads.
         found: u32,
-        /// What it should read.
+        /// Value in the manifest.
         wanted: u32,
     },
     /// The user ended it.
@@ -234,7 +234,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Whether all completed steps are undone.
+    /// Whether all completed steps were undone.
     #[must_use]
     pub fn is_undone(&self) -> bool {
         self.undone.iter().all(|undone| undone.result.is_ok())

@@ -12,7 +12,7 @@ pub(crate) const DRIVER: &str = "xdma";
 /// The identity of a function on the bus, for which the host has reserved address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Where it is.
+    /// PCI address.
     pub function: PciAddress,
     /// PCI vendor.
     pub vendor: u16,

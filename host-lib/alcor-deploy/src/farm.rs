@@ -74,7 +74,7 @@ pub struct Board {
     /// The programmer, by name.
     #[serde(default = "vivado")]
     pub programmer: String,
-    /// Its number of link ports.
+    /// Number of link ports.
     #[serde(default = "ports")]
     pub ports: u32,
 }
@@ -98,7 +98,7 @@ fn address<'de, D: Deserializer<'de>>(from: D) -> Result<PciAddress, D::Error> {
 pub struct End {
     /// The board.
     pub board: String,
-    /// Its port.
+    /// Link port.
     pub port: u32,
 }
 
@@ -297,7 +297,7 @@ impl Farm {
 }
 
 impl Board {
-    /// Whether it is in the host of that name. If one name has no domain, the domain of the other
+    /// Whether the board is in the host of this name. If one name has no domain, the domain of the other
     /// is ignored.
     #[must_use]
     pub fn is_on(&self, here: &str) -> bool {
@@ -329,7 +329,7 @@ fn toml<T: de::DeserializeOwned>(text: &str, path: &Path) -> Result<T, FarmError
 /// The name of this host.
 ///
 /// # Errors
-/// What the system says.
+/// Message of the system.
 pub fn host_name() -> io::Result<String> {
     Ok(nix::unistd::gethostname()?.to_string_lossy().into_owned())
 }

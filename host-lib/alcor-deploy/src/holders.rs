@@ -11,9 +11,9 @@ const MOST_MAPS: u64 = 16 << 20;
 /// A process that has a device node of the card open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// Its number.
+    /// Number of the process.
     pub pid: u32,
-    /// Its name.
+    /// Name of the process.
     pub name: String,
     /// The node.
     pub node: PathBuf,

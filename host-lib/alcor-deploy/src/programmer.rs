@@ -44,7 +44,7 @@ const LINE: u64 = 2000;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programmer {
-    /// Its name.
+    /// Name of the programmer.
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<String>,

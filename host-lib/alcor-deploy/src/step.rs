@@ -63,13 +63,13 @@ impl Step {
         Step::Identify,
     ];
 
-    /// Its number, from 1.
+    /// Number of the step, from 1.
     #[must_use]
     pub fn number(self) -> usize {
         1 + self as usize
     }
 
-    /// Its name.
+    /// Name of the step.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -530,20 +530,20 @@ typedef int32_t alcor_type_t;
  */
 typedef struct alcor_status_t {
     /**
-     * The rank that sent the message, in its communicator. Of what is no receive:
-     * ALCOR_ANY_SOURCE.
+     * The source rank of the message, in the communicator; ALCOR_ANY_SOURCE if the request is not
+     * a receive.
      */
     uint32_t source;
     /**
-     * Its tag. Of what is no receive: ALCOR_ANY_TAG.
+     * The tag of the message; ALCOR_ANY_TAG if the request is not a receive.
      */
     uint32_t tag;
     /**
-     * Bytes of the message, also where fewer were received.
+     * Length of the message in bytes, which may exceed the number of received bytes.
      */
     size_t bytes;
     /**
-     * How the request ended: what alcor_wait would return for it alone.
+     * Result of the request: the value that alcor_wait would return for the request.
      */
     alcor_result_t result;
     /**
@@ -966,10 +966,11 @@ alcor_result_t alcor_test_any(alcor_rank_t rank,
  * Waits until at least one of `count` requests is complete, frees all complete requests and sets
  * them to NULL. Requests that are NULL are ignored.
  *
- * ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
- * indices: `count` numbers; the first `ended` receive the indices of the complete requests, in
- * order. statuses: `count` statuses; the first `ended` receive the results, and in `result` the
- * result codes; may be NULL.
+ * - ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
+ * - indices: `count` numbers. The first `ended` receive the indices of the complete requests, in
+ *   order.
+ * - statuses: `count` statuses, or NULL. The first `ended` receive the results, and in `result`
+ *   the result codes.
  *
  * Errors: that of the first failed request in order, once all complete requests are freed; as
  * alcor_wait. If *ended is 0, no request was freed. ALCOR_ERR_HANDLE, also for the same request
@@ -1157,9 +1158,9 @@ alcor_result_t alcor_sendrecv_replace(alcor_rank_t rank,
                                       struct alcor_status_t *status);
 
 /**
- * Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or
- * ALCOR_ANY_TAG, and receives up to `bytes` bytes of it in this rank's node memory, from byte
- * `offset` of the piece on.
+ * Receives a message in this rank's node memory, from byte `offset` of the piece on, and waits for
+ * the message. `source` is a rank of the communicator or ALCOR_ANY_SOURCE, `tag` a tag or
+ * ALCOR_ANY_TAG. At most `bytes` bytes are received.
  *
  * status: receives source, tag and length of the message; may be NULL.
  *
@@ -1340,11 +1341,15 @@ alcor_result_t alcor_message_free(alcor_rank_t rank, alcor_message_t *message);
  * Waits until all members of a communicator have called this. Unlike alcor_barrier, it does not
  * wait for puts and gets.
  *
- * Errors of all collectives: ALCOR_ERR_DIFFER if the members' calls differ; ALCOR_ERR_ARGUMENT for
- * an invalid type, op or alignment; ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the
- * root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers; ALCOR_ERR_OVERLAP;
- * ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, with the members that have not
- * called.
+ * Errors of all collectives:
+ * - ALCOR_ERR_DIFFER if the members' calls differ
+ * - ALCOR_ERR_ARGUMENT for an invalid type, op or alignment
+ * - ALCOR_ERR_MEMORY_BOUNDS if a vector exceeds its memory
+ * - ALCOR_ERR_NO_SUCH_MEMBER for the root
+ * - ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers
+ * - ALCOR_ERR_OVERLAP if source and destination overlap without being the same place
+ * - ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT
+ * - ALCOR_ERR_WATCHDOG, with the members that have not called
  */
 alcor_result_t alcor_comm_barrier(alcor_rank_t rank, alcor_comm_t comm);
 

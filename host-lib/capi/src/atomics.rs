@@ -18,10 +18,10 @@ struct Word {
     old: *mut c_void,
 }
 
-/// What is done with the word.
+/// The operation on the word.
 enum Act {
     Combine(AtomicOperation),
-    /// With the value that the word must have.
+    /// Compare-and-swap, with the expected value of the word.
     Compare(*const c_void),
 }
 

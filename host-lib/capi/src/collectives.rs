@@ -178,11 +178,15 @@ fn allgather(
 /// Waits until all members of a communicator have called this. Unlike alcor_barrier, it does not
 /// wait for puts and gets.
 ///
-/// Errors of all collectives: ALCOR_ERR_DIFFER if the members' calls differ; ALCOR_ERR_ARGUMENT for
-/// an invalid type, op or alignment; ALCOR_ERR_MEMORY_BOUNDS; ALCOR_ERR_NO_SUCH_MEMBER for the
-/// root; ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers; ALCOR_ERR_OVERLAP;
-/// ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT; ALCOR_ERR_WATCHDOG, with the members that have not
-/// called.
+/// Errors of all collectives:
+/// - ALCOR_ERR_DIFFER if the members' calls differ
+/// - ALCOR_ERR_ARGUMENT for an invalid type, op or alignment
+/// - ALCOR_ERR_MEMORY_BOUNDS if a vector exceeds its memory
+/// - ALCOR_ERR_NO_SUCH_MEMBER for the root
+/// - ALCOR_ERR_OPERATION for bitwise operations of floating-point numbers
+/// - ALCOR_ERR_OVERLAP if source and destination overlap without being the same place
+/// - ALCOR_ERR_NOT_IN_HARDWARE with ALCOR_STRICT
+/// - ALCOR_ERR_WATCHDOG, with the members that have not called
 #[unsafe(no_mangle)]
 pub extern "C" fn alcor_comm_barrier(rank: alcor_rank_t, comm: alcor_comm_t) -> alcor_result_t {
     complete(rank, barrier(comm))

@@ -35,7 +35,7 @@ pub enum Failure {
     Argument {
         /// The argument's name.
         what: &'static str,
-        /// Its value.
+        /// The value.
         value: u64,
         /// The rule that the value breaks.
         rule: &'static str,
@@ -60,7 +60,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Its number.
+    /// Returns the number of the error.
     pub fn code(&self) -> alcor_error {
         match self {
             Failure::Null { .. } => alcor_error::ALCOR_ERR_NULL,

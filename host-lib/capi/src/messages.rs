@@ -201,9 +201,9 @@ pub extern "C" fn alcor_sendrecv_replace(
     })
 }
 
-/// Waits for a message of rank `source` of a communicator, or ALCOR_ANY_SOURCE, with this tag, or
-/// ALCOR_ANY_TAG, and receives up to `bytes` bytes of it in this rank's node memory, from byte
-/// `offset` of the piece on.
+/// Receives a message in this rank's node memory, from byte `offset` of the piece on, and waits for
+/// the message. `source` is a rank of the communicator or ALCOR_ANY_SOURCE, `tag` a tag or
+/// ALCOR_ANY_TAG. At most `bytes` bytes are received.
 ///
 /// status: receives source, tag and length of the message; may be NULL.
 ///

@@ -54,7 +54,7 @@ pub fn wait(rank: &mut Rank, request: Request) -> (alcor_status_t, Result<()>) {
     }
 }
 
-/// What came of a receive.
+/// Result of a receive.
 pub fn received(waited: alcor::Result<MessageStatus>) -> (alcor_status_t, Result<()>) {
     ended(waited.map(alcor_status_t::from))
 }
@@ -330,10 +330,11 @@ fn one_of(
 /// Waits until at least one of `count` requests is complete, frees all complete requests and sets
 /// them to NULL. Requests that are NULL are ignored.
 ///
-/// ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
-/// indices: `count` numbers; the first `ended` receive the indices of the complete requests, in
-/// order. statuses: `count` statuses; the first `ended` receive the results, and in `result` the
-/// result codes; may be NULL.
+/// - ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
+/// - indices: `count` numbers. The first `ended` receive the indices of the complete requests, in
+///   order.
+/// - statuses: `count` statuses, or NULL. The first `ended` receive the results, and in `result`
+///   the result codes.
 ///
 /// Errors: that of the first failed request in order, once all complete requests are freed; as
 /// alcor_wait. If *ended is 0, no request was freed. ALCOR_ERR_HANDLE, also for the same request

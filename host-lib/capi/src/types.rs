@@ -310,14 +310,14 @@ const _: () = assert!(ALCOR_TAG_UB == alcor::TAG_UB);
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct alcor_status_t {
-    /// The rank that sent the message, in its communicator. Of what is no receive:
-    /// ALCOR_ANY_SOURCE.
+    /// The source rank of the message, in the communicator; ALCOR_ANY_SOURCE if the request is not
+    /// a receive.
     pub source: u32,
-    /// Its tag. Of what is no receive: ALCOR_ANY_TAG.
+    /// The tag of the message; ALCOR_ANY_TAG if the request is not a receive.
     pub tag: u32,
-    /// Bytes of the message, also where fewer were received.
+    /// Length of the message in bytes, which may exceed the number of received bytes.
     pub bytes: usize,
-    /// How the request ended: what alcor_wait would return for it alone.
+    /// Result of the request: the value that alcor_wait would return for the request.
     pub result: alcor_result_t,
     /// The receive was cancelled: there was no message.
     pub cancelled: bool,

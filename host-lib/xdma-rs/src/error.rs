@@ -187,7 +187,7 @@ pub enum Error {
     },
     /// The function is not behind a PCI bridge.
     #[error(
-        "{address} is behind no PCI bridge: its folder in sysfs is {folder}",
+        "{address} is not behind a PCI bridge: its folder in sysfs is {folder}",
         folder = folder.display()
     )]
     NoBridge {

@@ -17,7 +17,7 @@ import alcor_abi_pkg::*;
 /// In insert mode, a request that fails is held, with the requests behind it, and decided again
 /// every third cycle, until an entry matches or insert mode ends.
 module alpu #(
-    /// Entries that the list has room for, a multiple of BLOCK.
+    /// Number of entries of the list, a multiple of BLOCK.
     parameter int unsigned CELLS = 256,
     /// Cells of a block, a power of two from 2.
     parameter int unsigned BLOCK = 16,
@@ -27,9 +27,9 @@ module alpu #(
     parameter int unsigned MATCH_W = alcor_abi_pkg::MatchW,
     /// Tag bits.
     parameter int unsigned TAG_W = 16,
-    /// Bits that come back with the result.
+    /// Bits of an id.
     parameter int unsigned ID_W = 8,
-    /// Results that there is room for before one is taken, 4 or more; from 6 on, a request can be taken in
+    /// Number of results that can wait, 4 or more; from 6 on, a request can be taken in
     /// each cycle.
     parameter int unsigned RESULTS = 8,
     /// Width of the number of entries; derived, not to be set.
@@ -42,26 +42,26 @@ module alpu #(
     /// Synchronous reset, active low; empties the list and drops requests under way.
     input  logic               rst_ni,
 
-    /// Request: one is offered.
+    /// Request: a request is offered.
     input  logic               request_valid_i,
-    /// Request: it is taken.
+    /// Request: the request is taken.
     output logic               request_ready_o,
     /// Request: an entry that matches is not deleted (AO_PROBE in place of AO_MATCH).
     input  logic               request_probe_i,
-    /// Request: comes back with the result.
+    /// Request: an id, returned with the result.
     input  logic [   ID_W-1:0] request_id_i,
     /// Request: match bits.
     input  logic [MATCH_W-1:0] request_match_i,
     /// Request: mask bits, of a unit for unexpected messages; a bit that is set matches either value.
     input  logic [MATCH_W-1:0] request_mask_i,
 
-    /// Command: one is offered.
+    /// Command: a command is offered.
     input  logic               command_valid_i,
-    /// Command: it is taken.
+    /// Command: the command is taken.
     output logic               command_ready_o,
     /// Command: one of alpu_op_e; other values are discarded.
     input  logic [        3:0] command_op_i,
-    /// Command: comes back with the result, where there is one.
+    /// Command: an id, returned with the result, if the command has one.
     input  logic [   ID_W-1:0] command_id_i,
     /// Command: tag, of AO_INSERT and AO_CANCEL.
     input  logic [  TAG_W-1:0] command_tag_i,
@@ -71,13 +71,13 @@ module alpu #(
     /// value.
     input  logic [MATCH_W-1:0] command_mask_i,
 
-    /// Result: one is offered.
+    /// Result: a result is offered.
     output logic               result_valid_o,
-    /// Result: it is taken.
+    /// Result: the result is taken.
     input  logic               result_ready_i,
     /// Result: one of alpu_result_e.
     output logic [        2:0] result_kind_o,
-    /// Result: of the request or command.
+    /// Result: the id of the request or command.
     output logic [   ID_W-1:0] result_id_o,
     /// Result: a tag, or the number of free cells; zero where nothing was found.
     output logic [ ValueW-1:0] result_value_o,

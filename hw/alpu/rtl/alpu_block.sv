@@ -29,7 +29,7 @@ module alpu_block #(
     input  logic [MATCH_W-1:0] request_mask_i,
     /// The registered request is one.
     input  logic               busy_i,
-    /// The winner, in whichever block it is, is deleted.
+    /// The winning entry is deleted, in this block or another.
     input  logic               delete_i,
 
     /// A cell of a higher block is empty.
@@ -48,7 +48,7 @@ module alpu_block #(
     /// The tag that is searched for.
     input  logic [  TAG_W-1:0] scan_tag_i,
 
-    /// Tag of the entry that won a cycle ago; zero if none of this block did.
+    /// Tag of the entry that won in the previous cycle; zero if it is of another block.
     output logic [  TAG_W-1:0] tag_o,
 
     /// Into the lowest cell: there is an entry.

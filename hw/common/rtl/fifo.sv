@@ -12,7 +12,7 @@
 module fifo #(
     /// Bits per word.
     parameter int unsigned WIDTH = 32,
-    /// Number of words it holds, 2 or more, any number.
+    /// Depth in words: any number from 2 on.
     parameter int unsigned DEPTH = 16,
     /// 1: block RAM; 0: distributed (LUT) RAM.
     parameter bit BLOCK_RAM = 1'b0,

@@ -17,7 +17,7 @@ module memory_arbiter #(
     parameter int unsigned WRITERS = 5,
     /// Bits of a write's data.
     parameter int unsigned WIDTH = 32,
-    /// Reads under way at most, 2 or more. One more than the memory's latency keeps a read a cycle going.
+    /// Maximum number of reads under way, 2 or more; latency + 1 allows one read per cycle.
     parameter int unsigned READS = 2,
     /// Stages of each arbitration: 1, or 2 with a register between requests and grants.
     parameter int unsigned STAGES = 1
@@ -49,7 +49,7 @@ module memory_arbiter #(
 
     /// Memory: a read; may change until it is granted.
     output alcor_abi_pkg::memory_request_t   read_o,
-    /// Memory: its answer.
+    /// Memory: the answer.
     input  alcor_abi_pkg::memory_answer_t    read_i,
     /// Memory: a write; may change until it is granted.
     output alcor_abi_pkg::memory_request_t   write_o,

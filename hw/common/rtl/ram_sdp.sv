@@ -36,7 +36,7 @@ module ram_sdp #(
     /// All words, for proofs.
     output logic [DEPTH*WIDTH-1:0] contents_o,
 `endif
-    /// Read data, a cycle after the address.
+    /// Read data, one cycle after the address.
     output logic [WIDTH-1:0] rdata_o
 );
 

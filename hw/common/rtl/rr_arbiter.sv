@@ -21,7 +21,7 @@ module rr_arbiter #(
     input  logic              rst_ni,
     /// Requests.
     input  logic [     N-1:0] req_i,
-    /// Move the pointer behind the requester granted in this cycle.
+    /// Moves the pointer to the requester after the one granted in this cycle.
     input  logic              advance_i,
     /// There is a request, and so a grant.
     output logic              valid_o,

@@ -15,13 +15,13 @@ module stream_pick #(
     input  logic                  rst_ni,
     /// Inputs: a word is offered.
     input  logic [1:0]            valid_i,
-    /// Inputs: it is taken.
+    /// Inputs: the word is taken.
     output logic [1:0]            ready_o,
     /// Inputs: the words.
     input  logic [1:0][WIDTH-1:0] data_i,
     /// Output: a word is offered.
     output logic                  valid_o,
-    /// Output: it is taken.
+    /// Output: the word is taken.
     input  logic                  ready_i,
     /// Output: the word.
     output logic [WIDTH-1:0]      data_o

@@ -29,7 +29,7 @@ module core_board_bench #(
     parameter int unsigned FRAGMENT = 64,
     /// Cycles from a memory read's grant to its data.
     parameter int unsigned MEM_LATENCY = 1,
-    /// Up to so many cycles more, at random.
+    /// Maximum number of additional cycles, at random.
     parameter int unsigned MEM_JITTER = 0,
     /// Address bits of the board's node memory; derived, not to be set.
     localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)

@@ -6,7 +6,7 @@ module node_memory_bench #(
     parameter int unsigned BANKS = 8,
     /// Cycles from a read's grant to its data.
     parameter int unsigned LATENCY = 1,
-    /// Up to so many cycles more.
+    /// Maximum number of additional cycles, at random.
     parameter int unsigned JITTER = 0,
     /// Stages of the arbitrations.
     parameter int unsigned STAGES = 1

@@ -15,7 +15,7 @@ module axi_dma_port #(
     parameter int unsigned ADDR_W = 21,
     /// Address bits of one node memory.
     parameter int unsigned NODE_W = 20,
-    /// Cycles from a memory read's grant to its data that a read a cycle is to go on with. Any latency works.
+    /// Cycles from grant to data up to which reads go on at one per cycle. Any latency works.
     parameter int unsigned LATENCY = 1,
     /// 1: register slices behind write data and before read data.
     parameter bit SLICES = 1'b0
@@ -64,7 +64,7 @@ module axi_dma_port #(
 
     /// Memory: a read of a word.
     output alcor_abi_pkg::memory_request_t read_o,
-    /// Memory: its answer.
+    /// Memory: the answer.
     input  alcor_abi_pkg::memory_answer_t  read_i,
     /// Memory: data, with `read_i.rvalid`.
     input  logic [31:0]       read_data_i,

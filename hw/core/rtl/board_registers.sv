@@ -26,7 +26,7 @@ module board_registers #(
     parameter int unsigned FRAGMENT = 256,
     /// Cells of each of its matching units.
     parameter int unsigned MATCH_CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,

@@ -5,27 +5,27 @@ import alcor_switch_pkg::*;
 
 /// Barriers and registrations over all boards of a cluster.
 ///
-/// A board whose ranks have all come, and on which no packet is left, takes part in a round: an
-/// allreduce of the switch over all boards, which adds the packets that each board has sent to others
-/// and those it has consumed from others. All traffic has landed when two rounds one after the other
-/// give the same sums, and as many packets were consumed as sent: had one been on its way while the
-/// first round was counted, the second would count it (Mattern's four-counter method).
+/// A board takes part in a round when all its ranks are at the command and it has no packet left. A
+/// round is an allreduce of the switch over all boards. It adds the packets that each board has
+/// sent to other boards and consumed from other boards. All traffic has landed when two successive
+/// rounds have equal sums, and as many packets were consumed as sent: the second round would count
+/// a packet that was under way in the first (Mattern's four-counter method).
 ///
 /// Commands that pass a collective command send packets between two rounds. Those packets make the sums differ, and
 /// do not have to land. So all boards take part in the second round at once, quiet or not: a board that waited to be
 /// quiet could wait for a request that another board holds back. A round can be the first of two only if all boards
 /// were quiet.
 ///
-/// Boards get the result of the second round at times of their own, and ranks of one that has it may send
-/// at once what only holds after the command, a put into the new window above all. So requests of other
-/// boards wait while a round may be the second. A request that was under way before is waited for by no
-/// more than a round: it makes that round's sums differ.
+/// Boards get the result of the second round at different times. Ranks of the first board may then
+/// send requests that only hold after the command, for example a put into the new window. So
+/// requests of other boards wait while a round may be the second. A request that was under way
+/// before delays the command by one round at most: it makes that round's sums differ.
 ///
 /// The verdict goes the same way: the lowest status that is not OK on any board, the same for all.
 ///
-/// A round counts only for the commands that it began with. Where one of them ends without `fire_o`, as the
-/// commands of a run do that is broken off, `present_i` falls, and the result of the round that is under way
-/// ends no later command.
+/// A round counts only for the commands that it began with. If one of them ends without `fire_o`
+/// (the run was ended), `present_i` falls. The result of the current round then ends no later
+/// command.
 module cluster_sync #(
     /// Bits of a phit's data.
     parameter int unsigned PHIT_W = 256
@@ -39,11 +39,11 @@ module cluster_sync #(
     input  logic              here_i,
     /// Two cycles ago all ranks of this board were at a collective command.
     input  logic              present_i,
-    /// The verdict of this board.
+    /// Status of the command on this board.
     input  logic [4:0]        verdict_i,
     /// The command: sync_kind_e.
     input  logic [1:0]        kind_i,
-    /// The slot that it is about.
+    /// The registration slot that the command names.
     input  logic [7:0]        slot_i,
     /// Pulses: a packet to another board was sent, by plane.
     input  logic [1:0]        sent_i,

@@ -37,7 +37,7 @@ module core #(
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
     /// Cycles from a memory read's grant to its data. From 2 on, requests are granted in two stages.
     parameter int unsigned MEM_LATENCY = 1,
-    /// Simulation: node memory takes up to so many cycles more, at random.
+    /// Simulation: maximum number of additional cycles of node memory, at random.
     parameter int unsigned MEM_JITTER = 0,
     /// Link ports: 0, or 2 for each dimension of the cluster.
     parameter int unsigned LINKS = 0,
@@ -53,12 +53,12 @@ module core #(
     parameter int unsigned FRAGMENT = 256,
     /// Cells of each of its matching units.
     parameter int unsigned MATCH_CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
     /// Cells of the matching unit in each rank's page, 0 for none: of posted receives at even ranks, of
     /// unexpected messages at odd ones.
     parameter int unsigned ALPU_CELLS = 0,
-    /// Cells of a block of it.
+    /// Cells of a block of the matching unit.
     parameter int unsigned ALPU_BLOCK = 16,
     /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel. The macro ALCOR_KERNEL names its module.
     parameter int unsigned KERNEL = 0,
@@ -153,23 +153,23 @@ module core #(
     /// Interrupt of each rank, a level.
     output logic [RANKS-1:0]         irq_o,
 
-    /// Links: a phit comes.
+    /// Links: a phit arrives.
     input  logic [LinkN-1:0]            link_valid_i,
     /// Links: its virtual channel.
     input  logic [LinkN-1:0][2:0]       link_vc_i,
     /// Links: the phit.
     input  logic [LinkN-1:0][LinkW-1:0] link_phit_i,
-    /// Links: a credit comes back.
+    /// Links: a credit returns.
     input  logic [LinkN-1:0]            link_credit_i,
     /// Links: its virtual channel.
     input  logic [LinkN-1:0][2:0]       link_credit_vc_i,
-    /// Links: a phit leaves.
+    /// Links: a phit is sent.
     output logic [LinkN-1:0]            link_valid_o,
     /// Links: its virtual channel.
     output logic [LinkN-1:0][2:0]       link_vc_o,
     /// Links: the phit.
     output logic [LinkN-1:0][LinkW-1:0] link_phit_o,
-    /// Links: a credit is given back.
+    /// Links: a credit is returned.
     output logic [LinkN-1:0]            link_credit_o,
     /// Links: its virtual channel.
     output logic [LinkN-1:0][2:0]       link_credit_vc_o

@@ -16,7 +16,7 @@ module node_memory #(
     parameter int unsigned BANKS = 1,
     /// Cycles from a read's grant to its data, 1 or more; 2 or more with JITTER.
     parameter int unsigned LATENCY = 1,
-    /// Simulation: up to so many cycles more, at random, and grants in three cycles of four.
+    /// Simulation: maximum number of additional cycles, at random; grants in three cycles of four.
     parameter int unsigned JITTER = 0
 ) (
     /// Clock.

@@ -26,7 +26,7 @@ module rank_tile #(
     parameter int unsigned BANKS = 1,
     /// Cycles from a memory read's grant to its data. From 2 on, requests are granted in two stages.
     parameter int unsigned MEM_LATENCY = 1,
-    /// Simulation: node memory takes up to so many cycles more, at random.
+    /// Simulation: maximum number of additional cycles of node memory, at random.
     parameter int unsigned MEM_JITTER = 0,
     /// Posted receives, and as many unexpected messages, that a rank's message engine has room for.
     parameter int unsigned MESSAGES = 256,
@@ -34,11 +34,11 @@ module rank_tile #(
     parameter int unsigned FRAGMENT = 256,
     /// Cells of each of its matching units.
     parameter int unsigned MATCH_CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
     /// Cells of the matching unit in the rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
-    /// Cells of a block of it.
+    /// Cells of a block of the matching unit.
     parameter int unsigned ALPU_BLOCK = 16,
     /// 1: the matching unit in the page is for posted receives; 0: for unexpected messages.
     parameter bit ALPU_POSTED = 1'b1,
@@ -68,7 +68,7 @@ module rank_tile #(
     input  alcor_abi_pkg::page_write_t       page_i,
     /// Host: register to be read.
     input  logic [11:0]                      read_offset_i,
-    /// Host: its value, in the same cycle.
+    /// Host: the register's value, in the same cycle.
     output logic [31:0]                      read_data_o,
     /// Host: interrupt, a level.
     output logic                             irq_o,

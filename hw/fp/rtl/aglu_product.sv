@@ -10,7 +10,7 @@ import alcor_abi_pkg::*;
 /// `enable_*_i[s]` says that a pair of this kind goes into stage s in this cycle, one kind at most.
 /// There is no reset.
 module aglu_product #(
-    /// Types that are built, bit by datatype_e.
+    /// Types in the hardware, by bit of datatype_e.
     parameter bit [5:0] TYPES = '1
 ) (
     /// Clock.

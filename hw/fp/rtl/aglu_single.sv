@@ -13,9 +13,9 @@ import alcor_abi_pkg::*;
 ///
 /// `enable_i[s]` says that a pair goes into stage s in this cycle. There is no reset.
 module aglu_single #(
-    /// Operations that are built, bit by operation_e.
+    /// Operations in the hardware, by bit of operation_e.
     parameter bit [8:0] OPS = '1,
-    /// Types that are built, bit by datatype_e.
+    /// Types in the hardware, by bit of datatype_e.
     parameter bit [5:0] TYPES = '1,
     /// RO_SYNC adds in this lane; else it is a bitwise and.
     parameter bit SYNC_SUM = 1'b0

@@ -1,9 +1,9 @@
 `include "assertions.svh"
 
 /// Product of two binary floating-point numbers (IEEE 754, round to nearest, ties to even), without
-/// the multiplier of the significands and up to the last addition: the product is
-/// `truncated_o + increment_o`, taken as one unsigned number, as of fp_add. Both are left to the
-/// user, who can share them with other units.
+/// the multiplier of the significands and the last addition. As in fp_add, the product is
+/// `truncated_o + increment_o`, taken as one unsigned number. Both are left to the user, who can
+/// share them with other units.
 ///
 /// The significands are on `x_o` and `y_o` in the cycle of `enable_i[1]`. Their product is awaited on
 /// `product_i` and `sticky_i` in the cycle of `enable_i[4]`, so registers for three cycles lie between.

@@ -22,9 +22,9 @@ module vector_aglu #(
     parameter int unsigned PHIT_W = 256,
     /// Bits of a pair's tag.
     parameter int unsigned TAG_W = 8,
-    /// Operations that are built, bit by operation_e.
+    /// Operations in the hardware, by bit of operation_e.
     parameter bit [8:0] OPS = '1,
-    /// Types that are built, bit by datatype_e.
+    /// Types in the hardware, by bit of datatype_e.
     parameter bit [5:0] TYPES = '1
 ) (
     /// Clock.

@@ -7,7 +7,7 @@ package alcor_link_pkg;
   localparam int unsigned LinkDataW = 256;
   /// Bits of a phit with its header and position.
   localparam int unsigned LinkPhitW = LinkDataW + 80;
-  /// Bits of a slot: a phit, its channel, and whether there is one.
+  /// Bits of a slot: a phit, its channel, and a valid bit.
   localparam int unsigned LinkSlotW = LinkPhitW + 4;
   /// LinkSlots of a group, which is two words.
   localparam int unsigned LinkSlots = 3;

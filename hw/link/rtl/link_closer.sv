@@ -1,5 +1,5 @@
-/// Ends a frame that a reset of the link end has cut off, marked as damaged: a medium access controller
-/// that is left in the middle of a frame would need a reset too, and its link would fall.
+/// Ends a frame that a reset of the link end has cut off, and marks it as damaged. Otherwise the
+/// medium access controller would need a reset in the middle of the frame, and its link would fall.
 module link_closer (
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,

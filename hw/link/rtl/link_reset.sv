@@ -1,7 +1,7 @@
 /// Resets of the two sides of a link end, each for its own clock, as FIFOs between two clocks want them:
 /// both are active together for long, whichever side has the reason.
 module link_reset #(
-    /// Cycles that a reset stays on after its last reason; more than the other side takes to hear of it.
+    /// Cycles that a reset lasts after its last reason: longer than the other side takes to see it.
     parameter int unsigned HOLD = 32
 ) (
     /// Clock of the core.
@@ -10,7 +10,7 @@ module link_reset #(
     input  logic rst_ni,
     /// Pulse: the link end is to be reset.
     input  logic clear_i,
-    /// Clock of the medium access controller; may stand while `mac_ready_i` is low.
+    /// Clock of the medium access controller; may stop while `mac_ready_i` is low.
     input  logic mac_clk_i,
     /// The medium access controller is out of reset; from a register of its clock.
     input  logic mac_ready_i,

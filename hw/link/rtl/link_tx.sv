@@ -37,7 +37,7 @@ module link_tx #(
     input  logic                       credit_i,
     /// Channel of the credit.
     input  logic [2:0]                 credit_vc_i,
-    /// Pulse: a phit or credit is lost as the FIFO is full; does not happen.
+    /// Pulse: a phit or credit is lost, because the FIFO is full; a defect.
     output logic                       overrun_o,
 
     /// Clock of the medium access controller.

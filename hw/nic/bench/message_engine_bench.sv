@@ -7,7 +7,7 @@ module message_engine_bench #(
     parameter int unsigned DEPTH = 256,
     /// Cells of each matching unit.
     parameter int unsigned CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned BLOCK = 8,
     /// Bytes of a fragment of the unexpected message buffer, a power of two.
     parameter int unsigned FRAGMENT = 256,
@@ -35,11 +35,11 @@ module message_engine_bench #(
     input  logic [31:0]       register_data_i,
     /// Host: register to be read.
     input  logic [11:0]       read_offset_i,
-    /// Host: its value, in the same cycle; 0 where it is not of this block.
+    /// Host: the register's value, in the same cycle; 0 for registers of other blocks.
     output logic [31:0]       read_data_o,
     /// Pulse: a message is refused for want of room.
     output logic              no_room_o,
-    /// Host: as many unexpected messages wait as MESSAGE_WAKE asks for.
+    /// Host: at least MESSAGE_WAKE unexpected messages wait.
     output logic              crowded_o,
 
     /// A command.
@@ -78,7 +78,7 @@ module message_engine_bench #(
     output logic              arrival_ready_o,
     /// It is refused.
     output logic              arrival_refused_o,
-    /// The payload that waits for its verdict must not wait longer.
+    /// The payload that waits for its verdict must leave now.
     input  logic              late_i,
     /// A message enters its search, or a recall its work.
     output logic              begins_o,

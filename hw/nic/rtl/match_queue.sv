@@ -12,17 +12,17 @@ import alcor_abi_pkg::*;
 /// has no result. A search is taken in the cycle in which the unit finds the entry of the search before it, so searches
 /// in the unit follow each other every fourth cycle. No other operation is taken while a result waits.
 module match_queue #(
-    /// Entries that there is room for.
+    /// Number of entries.
     parameter int unsigned DEPTH = 1024,
     /// Cells of the matching unit.
     parameter int unsigned CELLS = 128,
-    /// Cells of a block of it.
+    /// Cells of a block of the matching unit.
     parameter int unsigned BLOCK = 16,
     /// 1: of posted receives, an entry has mask bits; 0: of unexpected messages, a search has them.
     parameter bit POSTED = 1'b1,
     /// Match bits.
     parameter int unsigned MATCH_W = MatchW,
-    /// Entries that wait for the unit before one that is asked for has to wait for them.
+    /// Number of waiting entries that delay an operation for their move into the unit.
     parameter int unsigned BATCH = 8,
     /// Width of an entry's number; derived, not to be set.
     localparam int unsigned EntryW = $clog2(DEPTH),
@@ -36,28 +36,28 @@ module match_queue #(
     /// Length of the queue from which on entries are moved into the unit; all ones: never.
     input  logic [15:0]              threshold_i,
 
-    /// Operation: one is offered.
+    /// Operation: an operation is offered.
     input  logic                     op_valid_i,
-    /// Operation: it is taken.
+    /// Operation: the operation is taken.
     output logic                     op_ready_o,
-    /// Operation: which.
+    /// Operation: its kind.
     input  alcor_abi_pkg::match_op_e op_i,
-    /// Operation: match bits, of all but a removal.
+    /// Operation: match bits; not used by a removal.
     input  logic [MATCH_W-1:0]       op_match_i,
     /// Operation: mask bits; a bit that is set matches either value.
     input  logic [MATCH_W-1:0]       op_mask_i,
-    /// Operation: the entry, of an append, which must not be in the queue, and of a removal, which must.
+    /// Operation: the entry of an append (not in the queue) or of a removal (in the queue).
     input  logic [EntryW-1:0]        op_entry_i,
-    /// Operation: comes back with the result.
+    /// Operation: a tag, returned with the result.
     input  logic [EntryW-1:0]        op_tag_i,
 
-    /// Result: one is offered.
+    /// Result: a result is offered.
     output logic                     result_valid_o,
-    /// Result: it is taken.
+    /// Result: the result is taken.
     input  logic                     result_ready_i,
-    /// Result: an entry matched, or is removed.
+    /// Result: an entry matched, or was removed.
     output logic                     result_found_o,
-    /// Result: which.
+    /// Result: the entry's number.
     output logic [EntryW-1:0]        result_entry_o,
     /// Result: the matching unit found it.
     output logic                     result_unit_o,

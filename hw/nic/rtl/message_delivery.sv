@@ -5,13 +5,13 @@ import alcor_abi_pkg::*;
 /// Brings the payload of a matched message into its receive buffer, and notifies the host and the
 /// sender.
 ///
-/// One half begins: an XDATA packet to this rank itself copies a payload from its fragment to the
-/// receive buffer; XGET packets fetch the payload of an announced message from its sender, cut as
-/// the packets of a host's get. The other half ends: when the last byte is in memory, it enters the
-/// completion, sends the sender an acknowledgement of its command, and frees both entries. Up to
-/// FLIGHTS copies and fetches are under way at once.
+/// The first half begins deliveries. An XDATA packet to this rank itself copies a payload from its
+/// fragment to the receive buffer. XGET packets, cut as in a host's get, fetch an announced
+/// payload. The second half ends deliveries. When the last byte is in memory, it enters the
+/// completion, acknowledges the sender's command and frees both entries. Up to FLIGHTS copies and
+/// fetches are under way.
 module message_delivery #(
-    /// Posted receives, and unexpected messages, that there is room for; a power of two.
+    /// Number of posted receives, and of unexpected messages, that fit; a power of two.
     parameter int unsigned DEPTH = 256,
     /// Bytes of a fragment of the unexpected message buffer, a power of two.
     parameter int unsigned FRAGMENT = 256,
@@ -19,7 +19,7 @@ module message_delivery #(
     parameter int unsigned NODE_BYTES = 1048576,
     /// Payload words of an extended packet, a power of two.
     parameter int unsigned PAYLOAD_WORDS = 128,
-    /// Messages that may be on their way into receive buffers without a stay in a fragment.
+    /// Maximum number of payloads under way into receive buffers without a fragment.
     parameter int unsigned DIRECT = 8,
     /// Copies and fetches that may be under way.
     parameter int unsigned FLIGHTS = 8,

@@ -13,7 +13,7 @@ module message_engine #(
     parameter int unsigned DEPTH = 256,
     /// Cells of each matching unit.
     parameter int unsigned CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned BLOCK = 8,
     /// Bytes of a fragment of the unexpected message buffer, a power of two.
     parameter int unsigned FRAGMENT = 256,
@@ -45,11 +45,11 @@ module message_engine #(
     input  logic [31:0]                    write_data_i,
     /// Host: register to be read.
     input  logic [11:0]                    read_offset_i,
-    /// Host: its value, in the same cycle; 0 where it is not of this block.
+    /// Host: the register's value, in the same cycle; 0 for registers of other blocks.
     output logic [31:0]                    read_data_o,
     /// Pulse: a message is refused for want of room.
     output logic                           no_room_o,
-    /// Host: as many unexpected messages wait as MESSAGE_WAKE asks for.
+    /// Host: at least MESSAGE_WAKE unexpected messages wait.
     output logic                           crowded_o,
 
     /// A command is offered.

@@ -25,12 +25,12 @@ module message_entries #(
 
     /// The rank is being reset: there is no room.
     input  logic              closed_i,
-    /// Messages that a source may have here; all ones: any number.
+    /// Maximum number of messages of one source; all ones: no limit.
     input  logic [15:0]       quota_i,
-    /// A source; `room_o` follows a cycle later.
+    /// Source of a message; `room_o` is valid one cycle later.
     input  logic [7:0]        source_i,
 
-    /// There is an entry for a message of the source of the cycle before.
+    /// An entry is free for a message of the previous cycle's `source_i`.
     output logic              room_o,
     /// The entry.
     output logic [EntryW-1:0] entry_o,
@@ -40,7 +40,7 @@ module message_entries #(
     input  logic              retire_valid_i,
     /// The entry can be freed in this cycle.
     output logic              retire_ready_o,
-    /// Pulse: it is freed.
+    /// Pulse: the entry is freed.
     input  logic              retire_i,
     /// Source of the entry that is freed.
     input  logic [7:0]        retire_source_i,

@@ -18,17 +18,17 @@ import alcor_abi_pkg::*;
 /// At most one message waits for its verdict: the one that has arrived last, if it has a payload or is a recall. With
 /// `late_i` the payload goes to the fragment, whatever the search finds later.
 module message_matcher #(
-    /// Posted receives, and unexpected messages, that there is room for; a power of two.
+    /// Number of posted receives, and of unexpected messages, that fit; a power of two.
     parameter int unsigned DEPTH = 256,
     /// Cells of each matching unit.
     parameter int unsigned CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned BLOCK = 8,
     /// Bytes of a fragment of the unexpected message buffer, a power of two.
     parameter int unsigned FRAGMENT = 256,
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
-    /// Messages that may be on their way into receive buffers without a stay in a fragment.
+    /// Maximum number of payloads under way into receive buffers without a fragment.
     parameter int unsigned DIRECT = 8,
     /// Width of an entry; derived, not to be set.
     localparam int unsigned EntryW = $clog2(DEPTH),
@@ -41,7 +41,7 @@ module message_matcher #(
     input  logic                             rst_ni,
     /// The tables are cleared.
     output logic                             ready_o,
-    /// Nothing is under way here.
+    /// No operation is under way in this block.
     output logic                             idle_o,
     /// The rank is being reset: messages are refused.
     input  logic                             closed_i,
@@ -50,24 +50,24 @@ module message_matcher #(
     /// Counts of entries and matches.
     output alcor_abi_pkg::matcher_counts_t   counts_o,
 
-    /// A message arrives; its source is known a cycle before.
+    /// A message arrives; its source is valid one cycle earlier.
     input  logic                             arrival_valid_i,
     /// The message is taken.
     output logic                             arrival_ready_o,
-    /// The message is refused for want of room: it is forgotten.
+    /// The message is refused and dropped, because there is no room.
     output logic                             arrival_refused_o,
-    /// The message. A recall drops the messages that wait of its source, and is then refused by a verdict.
+    /// The message. A recall drops the waiting messages of its source; its verdict is a refusal.
     input  alcor_abi_pkg::arrival_t          arrival_i,
-    /// The payload that waits for its verdict must not wait longer.
+    /// The payload that waits for its verdict must leave now.
     input  logic                             late_i,
-    /// The verdict on the message that was taken last, if it has a payload or is a recall.
+    /// The verdict on the last message is valid, if the message has a payload or is a recall.
     output logic                             verdict_valid_o,
     /// The verdict is taken.
     input  logic                             verdict_ready_i,
     /// The verdict.
     output alcor_abi_pkg::verdict_t          verdict_o,
 
-    /// The host asks for something.
+    /// A command of the host is offered.
     input  logic                             command_valid_i,
     /// The command is taken.
     output logic                             command_ready_o,
@@ -78,10 +78,10 @@ module message_matcher #(
     output alcor_abi_pkg::enter_receive_t    receive_o,
     /// The message that arrives is entered.
     output alcor_abi_pkg::enter_message_t    message_o,
-    /// A receive and a message are to be brought together.
+    /// A matched pair: a receive and its message.
     output alcor_abi_pkg::pair_t             pair_o,
 
-    /// A pair is delivered; its entries are to be freed.
+    /// A delivered pair, whose entries are to be freed.
     input  logic                             retire_valid_i,
     /// The pair is taken.
     output logic                             retire_ready_o,

@@ -14,7 +14,7 @@ module message_verdict #(
     parameter int unsigned FRAGMENT = 256,
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
-    /// Messages that may be on their way into receive buffers without a stay in a fragment.
+    /// Maximum number of payloads under way into receive buffers without a fragment.
     parameter int unsigned DIRECT = 8,
     /// Width of an entry; derived, not to be set.
     localparam int unsigned EntryW = $clog2(DEPTH)
@@ -26,7 +26,7 @@ module message_verdict #(
 
     /// Bytes of the payload that waits for its verdict.
     input  logic [31:0]                     length_i,
-    /// Its message's entry.
+    /// Entry of the message with this payload.
     input  logic [EntryW-1:0]               entry_i,
     /// The buffer of the receive that the message has found.
     input  alcor_abi_pkg::buffer_t          buffer_i,
@@ -34,9 +34,9 @@ module message_verdict #(
     input  logic                            refuse_i,
     /// Pulse: the message has found its receive.
     input  logic                            expected_i,
-    /// Pulse: the message has found none, and is kept.
+    /// Pulse: the message has found no receive, and is stored.
     input  logic                            kept_i,
-    /// Pulse: the payload must not wait for the search.
+    /// Pulse: the payload must leave before the search ends.
     input  logic                            late_i,
     /// Pulse: a payload that went directly is delivered.
     input  logic                            direct_done_i,
@@ -45,7 +45,7 @@ module message_verdict #(
     output logic                            decides_o,
     /// Destination of the payload.
     output alcor_abi_pkg::message_verdict_e kind_o,
-    /// Where the payload goes, and how many bytes of it.
+    /// Address of the payload's destination, and number of bytes to write.
     output alcor_abi_pkg::buffer_t          place_o,
     /// With `expected_i`: the payload goes directly.
     output logic                            direct_o,

@@ -19,7 +19,7 @@ module rma_access_check (
     input  logic [31:0]            fetch_size_i,
     /// The access is refused.
     output logic                   refused_o,
-    /// Outcome: the reason of `refused_o`, else ST_OK.
+    /// Result: the reason of `refused_o`, else ST_OK.
     output alcor_abi_pkg::status_e status_o
 );
 

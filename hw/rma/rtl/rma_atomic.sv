@@ -56,7 +56,7 @@ module rma_atomic #(
 
     /// Memory: a read.
     output alcor_abi_pkg::memory_request_t read_o,
-    /// Memory: its answer.
+    /// Memory: the answer.
     input  alcor_abi_pkg::memory_answer_t  read_i,
     /// Memory: data, with `read_i.rvalid`.
     input  logic [DATA_W-1:0]              read_data_i,

@@ -4,11 +4,11 @@ import alcor_abi_pkg::*;
 ///
 /// Of a word of 32 bits the lower half of each value counts, and the upper half of the result means nothing.
 module rma_atomic_operation (
-    /// The operation; a code that names none leaves the word as it is.
+    /// The operation; an unknown code does not change the word.
     input  logic [3:0]  operation_i,
     /// The word has 64 bits, else 32.
     input  logic        wide_i,
-    /// The word as it is.
+    /// The word before the operation.
     input  logic [63:0] old_i,
     /// The value of the command.
     input  logic [63:0] value_i,
@@ -16,7 +16,7 @@ module rma_atomic_operation (
     input  logic [63:0] compare_i,
     /// The word is to be written.
     output logic        writes_o,
-    /// The word as it will be.
+    /// The word after the operation.
     output logic [63:0] new_o
 );
 

@@ -16,9 +16,9 @@ module rma_cam #(
     input  logic                     lookup_i,
     /// Key to be looked up.
     input  logic [31:0]              key_i,
-    /// Entries that match, a cycle after the lookup.
+    /// Entries that match, one cycle after the lookup.
     output logic [ENTRIES-1:0]       match_o,
-    /// The four rows, a cycle after the lookup.
+    /// The four rows, one cycle after the lookup.
     output logic [3:0][ENTRIES-1:0]  rows_o,
     /// Write the rows of `write_key_i`.
     input  logic                     write_i,

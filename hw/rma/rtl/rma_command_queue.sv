@@ -52,7 +52,7 @@ module rma_command_queue #(
 
     /// Pulse: ABORT was written.
     output logic        abort_o,
-    /// Reason given with it.
+    /// Reason of the abort.
     output logic [7:0]  abort_reason_o,
     /// Pulse: a write was lost, as a FIFO was full or an earlier loss is not yet acknowledged.
     output logic        overflow_o,

@@ -4,11 +4,11 @@ import alcor_abi_pkg::*;
 
 /// Completion ring: enters each finished command of this rank into a ring in node memory.
 ///
-/// An entry is four words: id with status, the count of retired commands, by which the host gets its
-/// credits back, and of messages received or found tag and length, of atomic operations the old value. Of other commands only
-/// the first two are written. CQ_HEAD moves when all are written, so an entry that is counted can be read. Four sources:
-/// commands that came back from their target, commands refused before anything was sent, collectives,
-/// and messages; the source that is named first has priority.
+/// An entry has four words. Word 0 is id and status. Word 1 is the count of retired commands, which
+/// returns the host's credits. Words 2 and 3 are tag and length of a received or probed message, or
+/// the old value of an atomic operation; other commands do not write them. CQ_HEAD moves when all
+/// words are written, so the host can read each counted entry. Sources, in order of priority:
+/// commands answered by their target, commands refused before sending, collectives, messages.
 module rma_completion_queue #(
     /// Entries that may wait to be written.
     parameter int unsigned DEPTH = 16

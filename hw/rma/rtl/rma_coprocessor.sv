@@ -35,11 +35,11 @@ module rma_coprocessor #(
     parameter int unsigned FRAGMENT = 256,
     /// Cells of each matching unit of the message engine.
     parameter int unsigned MATCH_CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
-    /// Cycles from a memory read's grant to its data that a read a cycle is to go on with.
+    /// Cycles from grant to data up to which reads go on at one per cycle.
     parameter int unsigned MEM_LATENCY = 1,
-    /// 1: commands of a kernel come beside those of the host.
+    /// 1: the kernel of the rank issues commands, too.
     parameter bit KERNEL = 1'b0,
     /// Bytes of a beat; derived, not to be set.
     localparam int unsigned Bytes = DATA_W / 8
@@ -61,7 +61,7 @@ module rma_coprocessor #(
     input  alcor_abi_pkg::page_write_t       page_i,
     /// Host: register to be read.
     input  logic [11:0]                      read_offset_i,
-    /// Host: its value, in the same cycle.
+    /// Host: the register's value, in the same cycle.
     output logic [31:0]                      read_data_o,
     /// Host: interrupt, a level.
     output logic                             irq_o,

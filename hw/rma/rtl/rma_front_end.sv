@@ -2,10 +2,10 @@ import alcor_abi_pkg::*;
 
 /// First stages of the coprocessor's pipeline: IF, ID, OR.
 ///
-/// IF takes a command from the Instruction and Data FIFOs; ID decodes it and looks its operand up in the
-/// registration table's CAM; OR has the answer and takes the Data8 operands of a paper command's second
-/// write. The result stands in the register before EX1 until EX1 is done with it. Commands of the host and of the rank's
-/// kernel come in one stream.
+/// IF takes a command from the Instruction and Data FIFOs. ID decodes the command and looks its
+/// operand up in the registration table's CAM. OR has the answer, and takes the Data8 operands of a
+/// paper command's second write. The register before EX1 holds the result until EX1 has used it.
+/// Commands of the host and of the rank's kernel come in one stream.
 module rma_front_end (
     /// Clock.
     input  logic                    clk_i,

@@ -4,7 +4,7 @@ import alcor_abi_pkg::*;
 module rma_header_length (
     /// First header word of the packet.
     input  logic [31:0] header_i,
-    /// Header words behind the first.
+    /// Number of header words after the first.
     output logic [2:0]  behind_o
 );
 

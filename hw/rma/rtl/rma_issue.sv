@@ -20,7 +20,7 @@ module rma_issue #(
     parameter int unsigned FRAGMENT = 256,
     /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
     parameter bit EARLY = 1'b1,
-    /// 1: commands of a kernel come beside those of the host.
+    /// 1: the kernel of the rank issues commands, too.
     parameter bit KERNEL = 1'b0
 ) (
     /// Clock.

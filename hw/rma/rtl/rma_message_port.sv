@@ -33,7 +33,7 @@ module rma_message_port #(
     input  logic                       head_cut_i,
     /// With the header's last word: the packet has no payload.
     input  logic                       head_bare_i,
-    /// Something waits behind the payload of the message.
+    /// A beat waits after the payload of the message.
     input  logic                       behind_i,
 
     /// A message arrives, with its header's last word.
@@ -44,7 +44,7 @@ module rma_message_port #(
     input  logic                       arrival_refused_i,
     /// The message.
     output alcor_abi_pkg::arrival_t    arrival_o,
-    /// The payload must not wait longer for its verdict.
+    /// The payload must leave now, without waiting for its verdict.
     output logic                       late_o,
     /// There is a verdict.
     input  logic                       verdict_valid_i,

@@ -38,7 +38,7 @@ module rma_mm_read #(
     parameter  int unsigned OUT_DEPTH   = 512,
     /// Width of a task's word count.
     parameter  int unsigned COUNT_W     = 8,
-    /// Cycles from a read's grant to its data that a read a cycle is to go on with, 1 or more. Any latency works.
+    /// Cycles from grant to data up to which reads go on at one per cycle, 1 or more. Any works.
     parameter  int unsigned MEM_LATENCY = 1
 ) (
     /// Clock.
@@ -62,7 +62,7 @@ module rma_mm_read #(
 
     /// Memory: a read of a beat.
     output alcor_abi_pkg::memory_request_t read_o,
-    /// Memory: its answer.
+    /// Memory: the answer.
     input  alcor_abi_pkg::memory_answer_t  read_i,
     /// Memory: data, with `read_i.rvalid`.
     input  logic [DATA_W-1:0]         read_data_i,
@@ -73,7 +73,7 @@ module rma_mm_read #(
     input  logic                      out_ready_i,
     /// The beat.
     output logic [DATA_W-1:0]         out_data_o,
-    /// The beat is the last one of its packet.
+    /// The beat is its packet's last.
     output logic                      out_last_o,
     /// Nothing is queued or under way.
     output logic                      idle_o

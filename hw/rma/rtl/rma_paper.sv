@@ -31,7 +31,7 @@ module rma_paper #(
     input  alcor_abi_pkg::decoded_t   ex1_i,
     /// The second write is done.
     output logic                      done_o,
-    /// The second write is refused: it is done, and nothing is sent.
+    /// The second write is refused: the command ends, and nothing is sent.
     output logic                      refused_o,
     /// Reason of `refused_o`.
     output alcor_abi_pkg::status_e    status_o,

@@ -4,10 +4,10 @@ import alcor_abi_pkg::*;
 
 /// The coprocessor's five-stage pipeline: IF, ID, OR, EX1, EX2.
 ///
-/// `rma_front_end` has IF, ID and OR. EX1 checks a command and sends a packet's first header word; EX2 sends its second
-/// word and the memory task. Four kinds of commands are in EX1, each in a block of its own: `rma_paper` (PUT and GET of
-/// the paper, which also have EX2), `rma_collective` (BARRIER, REGISTER, DEREGISTER), `rma_transfer` (extended
-/// commands, messages); the state of the run is kept here.
+/// `rma_front_end` has IF, ID and OR. EX1 checks a command and sends a packet's first header word; EX2
+/// sends its second word and the memory task. EX1 has a block for each kind of command: `rma_paper`
+/// (PUT and GET of the paper, which also have EX2), `rma_collective` (BARRIER, REGISTER, DEREGISTER),
+/// `rma_transfer` (extended commands, messages). This module holds the state of the run.
 ///
 /// A collective command that waits leaves EX1 for a register of its own. Extended commands of host and kernel, and their
 /// operands, pass it: a rank in a barrier continues its messages and its collectives in software. All other commands wait
@@ -27,7 +27,7 @@ module rma_pipeline #(
     parameter int unsigned FRAGMENT = 256,
     /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
     parameter bit EARLY = 1'b1,
-    /// 1: commands of a kernel come beside those of the host.
+    /// 1: the kernel of the rank issues commands, too.
     parameter bit KERNEL = 1'b0
 ) (
     /// Clock.

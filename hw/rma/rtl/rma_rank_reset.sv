@@ -5,13 +5,13 @@ import alcor_abi_pkg::*;
 /// Resets one rank while the other ranks go on. State of the process that had the rank must not reach the next process,
 /// and the reset must not disturb traffic between other ranks.
 ///
-/// Steps: (1) queued commands are dropped, and the command in the pipeline ends; (2) a recall goes to every rank that
-/// this rank may have sent to, which drops the messages that no receive has taken there; the answer to a recall comes
-/// behind the answers to all earlier requests, so it is a fence, too; (3) messages that wait here are dropped, and their
-/// senders get a status; (4) when no answer is outstanding, new packets of other ranks are held back until those that have
-/// begun to come in are finished; (5) the rank's state is cleared. Each step waits for an event that comes without the
-/// host, unless a board or link is dead. A collective that has begun here ends without the members on other boards: its row
-/// of the communicator table is taken out of use (coll_retire).
+/// Steps: (1) Queued commands are dropped, and the command in the pipeline ends. (2) A recall goes to every
+/// rank that this rank may have sent to. The receiver drops the messages that no receive has taken. The answer
+/// to a recall follows the answers to all earlier requests, so a recall is also a fence. (3) Waiting messages
+/// of this rank are dropped, and their senders get a status. (4) When no answer is outstanding, new packets of
+/// other ranks wait until the packets that have begun to arrive are finished. (5) The rank's state is cleared.
+/// Each step waits for an event that needs no host, unless a board or link is dead. A collective of this rank
+/// ends without the members on other boards: its communicator row is taken out of use (coll_retire).
 module rma_rank_reset #(
     /// Ranks that the network reaches: 0 to DESTS-1.
     parameter int unsigned DESTS = 256

@@ -51,7 +51,7 @@ module rma_receive #(
 
     /// Request plane, atomic operations: a read of node memory.
     output alcor_abi_pkg::memory_request_t read_o,
-    /// Its answer.
+    /// The memory's answer.
     input  alcor_abi_pkg::memory_answer_t read_i,
     /// Data, with `read_i.rvalid`.
     input  logic [DATA_W-1:0]           read_data_i,

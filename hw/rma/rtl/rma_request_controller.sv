@@ -64,7 +64,7 @@ module rma_request_controller #(
     output logic                            arrival_valid_o,
     /// The message.
     output alcor_abi_pkg::arrival_t         arrival_o,
-    /// The payload of the message must not wait longer for its verdict.
+    /// The payload of the message must leave now, without waiting for its verdict.
     output logic                            late_o,
     /// The verdict is taken.
     output logic                            verdict_ready_o,
@@ -77,7 +77,7 @@ module rma_request_controller #(
     input  logic                            settled_i,
     /// Atomic operation: a read of node memory.
     output alcor_abi_pkg::memory_request_t  atomic_read_o,
-    /// Its answer.
+    /// The memory's answer.
     input  alcor_abi_pkg::memory_answer_t   atomic_read_i,
     /// Data, with `atomic_read_i.rvalid`.
     input  logic [DATA_W-1:0]               atomic_data_i,
@@ -121,7 +121,7 @@ module rma_request_controller #(
 
     /// Packets that were refused.
     output alcor_abi_pkg::refusal_t         refusal_o,
-    /// Nothing is under way here.
+    /// No operation is under way in this block.
     output logic                            idle_o
 );
 

@@ -13,7 +13,7 @@ module rma_send #(
     parameter int unsigned MM_DEPTH = 16,
     /// Beats of each Out FIFO.
     parameter int unsigned OUT_DEPTH = 512,
-    /// Cycles from a memory read's grant to its data that a read a cycle is to go on with.
+    /// Cycles from grant to data up to which reads go on at one per cycle.
     parameter int unsigned MEM_LATENCY = 1
 ) (
     /// Clock.

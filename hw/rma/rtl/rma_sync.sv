@@ -20,32 +20,32 @@ module rma_sync #(
 
     /// Number of this board's first rank.
     input  logic [7:0]            first_rank_i,
-    /// A rank is at a collective command.
+    /// By rank: the rank is at a collective command.
     input  logic [RANKS-1:0]      valid_i,
-    /// None of its traffic is queued or under way.
+    /// By rank: asserted when none of the rank's traffic is queued or under way.
     input  logic [RANKS-1:0]      quiet_i,
     /// By rank: the collective command, sync_kind_e.
     input  logic [RANKS-1:0][1:0] kind_i,
     /// By rank: status of the command at this rank.
     input  logic [RANKS-1:0][4:0] status_i,
-    /// The slot it is about.
+    /// By rank: the registration slot that the command names.
     input  logic [RANKS-1:0][7:0] slot_i,
     /// By rank: between BEGIN and END.
     input  logic [RANKS-1:0]      begun_i,
-    /// Of so many ranks.
+    /// By rank: number of ranks of the run.
     input  logic [RANKS-1:0][7:0] nprocs_i,
     /// No packet is in the network.
     input  logic                  network_empty_i,
 
     /// Two cycles ago all ranks of the run were at a collective command.
     output logic                  present_o,
-    /// The same, and all was quiet.
+    /// As `present_o`, and all ranks were quiet.
     output logic                  fire_o,
-    /// The verdict of all: the first rank's that is not OK, or MISMATCH.
+    /// Status for all ranks: the first rank's status that is not OK, or MISMATCH.
     output logic [4:0]            verdict_o,
     /// Rank 0's command: sync_kind_e.
     output logic [1:0]            kind_o,
-    /// The slot that it is about.
+    /// The registration slot that the command names.
     output logic [7:0]            slot_o
 );
 

@@ -8,7 +8,7 @@
 module router_crosspoint #(
     /// Bits per word.
     parameter int unsigned WIDTH = 32,
-    /// Words it holds, 2 or more.
+    /// Depth in words, 2 or more.
     parameter int unsigned DEPTH = 16
 ) (
     /// Clock.

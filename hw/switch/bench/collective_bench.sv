@@ -17,13 +17,13 @@ module collective_bench #(
     parameter int unsigned NODE_BYTES = 65536,
     /// Cycles from a memory read's grant to its data.
     parameter int unsigned MEM_LATENCY = 1,
-    /// Up to so many cycles more, at random.
+    /// Maximum number of additional cycles, at random.
     parameter int unsigned MEM_JITTER = 0,
     /// Phits of a communicator's window.
     parameter int unsigned WINDOW = alcor_switch_pkg::Window,
     /// Operations that the unit has, bit by operation_e.
     parameter int unsigned OPS = 511,
-    /// Types that it has, bit by datatype_e.
+    /// Types of the vector unit, by bit of datatype_e.
     parameter int unsigned TYPES = 63,
     /// Width of a word address; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4),

@@ -3,8 +3,8 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// Control of collectives (CCM): begins the collective of a communicator when all of its members on this board have
-/// posted it, one collective a cycle, and keeps the state of the collectives under way for the other blocks.
+/// Control of collectives (CCM). Begins the collective of a communicator when all its members on this board
+/// have posted it, at most one per cycle. Holds the state of the collectives under way for the other blocks.
 ///
 /// A collective is chosen in cycle t, begins by `begin_o` in t+1, and is among those under way from t+2 on.
 module coll_control #(

@@ -28,15 +28,15 @@ module coll_reader #(
     parameter  int unsigned PHIT_W      = 256,
     /// Width of a word address in node memory.
     parameter  int unsigned ADDR_W      = 18,
-    /// Cycles from a memory read's grant to its data that a phit a cycle is to go on with. Any latency works.
+    /// Cycles from grant to data up to which phits go on at one per cycle. Any latency works.
     parameter  int unsigned MEM_LATENCY = 1,
     /// Phits of a communicator's window.
     parameter  int unsigned WINDOW      = alcor_switch_pkg::Window,
     /// Copies on their way from a memory, and waiting for the copy unit, a power of two.
     parameter  int unsigned COPY_DEPTH  = 32,
-    /// Operations that its vector units have, bit by operation_e.
+    /// Operations of the vector units, by bit of operation_e.
     parameter  bit [8:0]    OPS         = '1,
-    /// Types that they have, bit by datatype_e.
+    /// Types of the vector units, by bit of datatype_e.
     parameter  bit [5:0]    TYPES       = '1,
     /// Bits of a token; derived, not to be set.
     localparam int unsigned TokenW      = TokenHeadW + SpanW + PHIT_W

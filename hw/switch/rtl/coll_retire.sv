@@ -11,7 +11,7 @@ import alcor_switch_pkg::*;
 /// phit is read or taken out of a window. Queues and pipelines drain, as everything in them has room where it goes. Then all
 /// that is left of a row lies in registers and windows, which are cleared in one cycle. All other rows go on where they were.
 module coll_retire #(
-    /// Cycles between two pauses in which the other communicators go on.
+    /// Minimum number of cycles between two pauses; the other communicators run meanwhile.
     parameter int unsigned REST = 64
 ) (
     /// Clock.
@@ -19,13 +19,13 @@ module coll_retire #(
     /// Synchronous reset, active low.
     input  logic                      rst_ni,
 
-    /// Rows that are to be taken out of use, as a rank was reset.
+    /// Rows to be taken out of use, because a rank was reset.
     input  logic [31:0]               cancel_i,
-    /// A write waits until its row is out of use.
+    /// A row write waits until the row is out of use.
     input  alcor_abi_pkg::row_pulse_t write_i,
-    /// Rows of which something is under way in the unit, of those that are closed.
+    /// By row: the row is closed, and the unit still has data of the row under way.
     input  logic [31:0]               under_way_i,
-    /// Something is under way in the unit outside of windows.
+    /// The unit has data under way outside of the windows.
     input  logic                      busy_i,
 
     /// Rows are not written.
@@ -36,7 +36,7 @@ module coll_retire #(
     output alcor_abi_pkg::row_pulse_t close_o,
     /// Pulse: the row is taken out of use.
     output alcor_abi_pkg::row_pulse_t retire_o,
-    /// With `retire_o`: the reason is `cancel_i`, of which the partner boards are notified.
+    /// With `retire_o`: the reason is `cancel_i`; the partner boards are notified.
     output logic                      revoke_o
 );
 

@@ -30,9 +30,9 @@ module coll_stage #(
     /// Tokens on their way to the port to which room was given, a power of two: the cycles from there to
     /// here, and some in which the port cannot send.
     parameter  int unsigned TX_DEPTH = 32,
-    /// Operations that its vector unit has, bit by operation_e.
+    /// Operations of the vector unit, by bit of operation_e.
     parameter  bit [8:0]    OPS      = '1,
-    /// Types that it has, bit by datatype_e.
+    /// Types of the vector unit, by bit of datatype_e.
     parameter  bit [5:0]    TYPES    = '1,
     /// Bits of a token without its head; derived, not to be set.
     localparam int unsigned BodyW    = SpanW + PHIT_W,

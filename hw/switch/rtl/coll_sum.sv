@@ -41,7 +41,7 @@ module coll_sum #(
 
     /// A combined phit leaves.
     output logic                             valid_o,
-    /// Note of its read.
+    /// Note of the part's read.
     output alcor_abi_pkg::read_note_t        note_o,
     /// Data of the phit.
     output logic [PHIT_W-1:0]                data_o

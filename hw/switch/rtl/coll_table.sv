@@ -33,7 +33,7 @@ module coll_table #(
     input  logic [31:0]                      posted_i,
     /// Rows are not written.
     input  logic                             hold_i,
-    /// A write waits until its row is out of use.
+    /// A row write waits until the row is out of use.
     output alcor_abi_pkg::row_pulse_t        wait_o,
     /// With `hold_i`: a row is closed. No collective begins in it, and its phits are dropped.
     input  alcor_abi_pkg::row_pulse_t        close_i,

@@ -8,9 +8,9 @@ import alcor_switch_pkg::*;
 /// sections 3 and 4).
 ///
 /// A collective of a communicator begins here when all of its members on this board have posted it.
-/// The reader gives its data to stage 0 (reductions) or to the copy unit (the others); what comes out
-/// at the end is written to the members' memories. All communicators are served side by side, phit by
-/// phit: a rank that posts late holds up its own communicator only.
+/// The reader gives its data to stage 0 (reductions) or to the copy unit (others). The results are
+/// written to the members' memories. The unit serves all communicators concurrently, phit by phit,
+/// so a rank that posts late delays its own communicator only.
 module collective_unit #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
@@ -20,7 +20,7 @@ module collective_unit #(
     parameter int unsigned PHIT_W = 256,
     /// Bytes of each node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
-    /// Cycles from a memory read's grant to its data that a phit a cycle is to go on with. Any latency works.
+    /// Cycles from grant to data up to which phits go on at one per cycle. Any latency works.
     parameter int unsigned MEM_LATENCY = 1,
     /// 1: each rank has a kernel, which posts collectives, too.
     parameter bit KERNEL = 1'b0,
@@ -29,7 +29,7 @@ module collective_unit #(
     /// Operations that its vector units have, bit by operation_e: those of the programs that it is for, and
     /// RO_BAND, RO_BOR for signatures, RO_SYNC for barriers.
     parameter bit [8:0] OPS = '1,
-    /// Types that they have, bit by datatype_e; DT_U32 for signatures.
+    /// Types of the vector units, by bit of datatype_e; DT_U32 for signatures.
     parameter bit [5:0] TYPES = '1,
     /// Width of a word address in node memory; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4),

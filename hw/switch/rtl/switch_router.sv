@@ -15,20 +15,20 @@ import alcor_abi_pkg::*;
 /// requests, 1 for replies, 2 + s for stage s of the collective unit.
 ///
 /// A packet is one or more phits with the same header, the last of them marked. Packets of one
-/// channel of a link do not interleave there, nor at local outputs; a packet leaves before its tail has
-/// come. The way: the forwarding table gives a link, or this board, where the class and, for
-/// collectives, the header's stage choose the local port; a phit that a local port sends to its own board
-/// comes back out there.
+/// channel of a link do not interleave there, nor at local outputs; a packet leaves before its tail
+/// has come. Route: the forwarding table gives a link or this board. On this board, the class and,
+/// for collectives, the header's stage select the local port. A phit from a local port to its own
+/// board leaves at a local port.
 ///
 /// Through an idle router: 4 cycles from `link_valid_i` to `link_valid_o`, from a link to a local port,
 /// and from a local port to a link.
 ///
-/// Buffer of a channel. The paper's equation (2) is (m + (d + q) * L / Tclk) * Ph: margin m, depth d
-/// of the collective tree, slack q = 2, link latency L. There the buffers stand in for the tree; here
-/// windows of the collective unit do, and a channel has to cover the credit loop alone, which is the
-/// equation with d + q = 2: from a phit's leaving to the return of its credit are 110 cycles of link, 4 in
-/// the router (write, offer, grant, credit register), 110 back, 2 until it counts: 226 phits, and a margin
-/// of 30 for phits that wait. 256 phits of 256 bits are 8 KiB, and six channels 48 KiB: the paper's size.
+/// Buffer of a channel. The paper's equation (2) is (m + (d + q) * L / Tclk) * Ph: margin m, depth
+/// d of the collective tree, slack q = 2, link latency L. In the paper, the buffers hold the data
+/// of the tree; here the collective unit's windows do. So a channel covers the credit loop alone:
+/// the equation with d + q = 2. The loop is 110 cycles of link, 4 in the router (write, offer,
+/// grant, credit register), 110 back, and 2 until the credit counts: 226 phits, and a margin of 30
+/// for waiting phits. 256 phits of 256 bits are 8 KiB, and six channels 48 KiB: the paper's size.
 module switch_router #(
     /// Link ports: 2, 4, or 6.
     parameter int unsigned LINKS = 6,
@@ -59,25 +59,25 @@ module switch_router #(
     input  logic [3:0]               forward_port_i,
     /// Link ports that cross the dateline of their ring; static.
     input  logic [LINKS-1:0]         dateline_i,
-    /// Links: a phit comes.
+    /// Links: a phit arrives.
     input  logic [LINKS-1:0]         link_valid_i,
-    /// Links: its channel.
+    /// Links: channel of the phit.
     input  logic [LINKS-1:0][2:0]    link_vc_i,
     /// Links: the phit.
     input  logic [LINKS-1:0][W-1:0]  link_phit_i,
-    /// Links: a credit comes back for what was sent.
+    /// Links: a credit returns for a sent phit.
     input  logic [LINKS-1:0]         link_credit_i,
-    /// Links: its channel.
+    /// Links: channel of the credit.
     input  logic [LINKS-1:0][2:0]    link_credit_vc_i,
-    /// Links: a phit goes.
+    /// Links: a phit is sent.
     output logic [LINKS-1:0]         link_valid_o,
-    /// Links: its channel.
+    /// Links: channel of the phit.
     output logic [LINKS-1:0][2:0]    link_vc_o,
     /// Links: the phit.
     output logic [LINKS-1:0][W-1:0]  link_phit_o,
-    /// Links: a credit goes back for what was received.
+    /// Links: a credit is returned for a received phit.
     output logic [LINKS-1:0]         link_credit_o,
-    /// Links: its channel.
+    /// Links: channel of the credit.
     output logic [LINKS-1:0][2:0]    link_credit_vc_o,
     /// Into the network: a phit is offered.
     input  logic [Locals-1:0]        local_valid_i,
@@ -87,7 +87,7 @@ module switch_router #(
     input  logic [Locals-1:0][W-1:0] local_phit_i,
     /// Out of the network: a phit is offered.
     output logic [Locals-1:0]        local_valid_o,
-    /// Out of the network: it is taken.
+    /// Out of the network: the phit is taken.
     input  logic [Locals-1:0]        local_ready_i,
     /// Out of the network: the phit.
     output logic [Locals-1:0][W-1:0] local_phit_o,

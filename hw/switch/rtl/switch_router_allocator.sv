@@ -35,13 +35,13 @@ module switch_router_allocator #(
     output logic [PORTS-1:0]      grant_o,
     /// Outputs, in the cycle after the grant: a phit passes.
     output logic [PORTS-1:0]      pass_o,
-    /// Outputs: the input it comes from.
+    /// Outputs: the input that the phit comes from.
     output logic [PORTS-1:0][3:0] pass_from_o,
-    /// Link outputs: the channel it goes on.
+    /// Link outputs: the channel of the phit.
     output logic [LINKS-1:0][2:0] pass_vc_o,
     /// Outputs: a credit comes back.
     input  logic [PORTS-1:0]      credit_i,
-    /// Link outputs: the channel it is for.
+    /// Link outputs: the channel of the credit.
     input  logic [LINKS-1:0][2:0] credit_vc_i,
     /// State of the outputs' channels.
     output alcor_abi_pkg::outlets_t outlets_o,

@@ -13,13 +13,13 @@ module switch_router_choice (
     input  logic [5:0][WayW-1:0] way_i,
     /// By class: the channel with the dateline bit was chosen last.
     input  logic [2:0]           odd_was_last_i,
-    /// Channels behind the last choice.
+    /// Channels after the last choice.
     input  logic [5:0]           mask_i,
     /// The choice, one-hot.
     output logic [5:0]           next_o,
     /// Way of the chosen phit.
     output alcor_abi_pkg::way_t  way_o,
-    /// Channels behind the choice.
+    /// Channels after the choice.
     output logic [5:0]           mask_o
 );
 

@@ -9,12 +9,12 @@
 module switch_router_eject #(
     /// Bits of a phit with header and position.
     parameter int unsigned WIDTH = 336,
-    /// Phits it holds, a power of two.
+    /// Depth in phits, a power of two.
     parameter int unsigned DEPTH = 4
 ) (
     /// Clock.
     input  logic             clk_i,
-    /// Synchronous reset, active low; empties it.
+    /// Synchronous reset, active low; empties the queue.
     input  logic             rst_ni,
     /// A phit comes; there is room, as the allocator holds credits.
     input  logic             push_i,
@@ -26,7 +26,7 @@ module switch_router_eject #(
     input  logic             ready_i,
     /// The phit.
     output logic [WIDTH-1:0] phit_o,
-    /// Pulse: a phit was taken, its place is free.
+    /// Pulse: a phit was taken, and its place is free.
     output logic             credit_o
 );
 

@@ -32,17 +32,17 @@ module switch_router_input #(
     input  logic                    clk_i,
     /// Synchronous reset, active low; empties the buffers.
     input  logic                    rst_ni,
-    /// Pulse, every so many cycles: a phit that is first in its channel for two of them is old.
+    /// Periodic pulse: a phit that is first in its channel for two pulses is old.
     input  logic                    tick_i,
-    /// A phit arrives; there is room for it, as the sender holds credits.
+    /// A phit arrives. The sender's credits guarantee room for it.
     input  logic                    push_i,
-    /// Channel it comes on; 0 with one channel.
+    /// Channel of the phit; 0 with one channel.
     input  logic [2:0]              push_vc_i,
     /// The phit.
     input  logic [WIDTH-1:0]        push_phit_i,
     /// Way of the phit.
     input  alcor_abi_pkg::way_t     push_way_i,
-    /// Pulse: a phit left, its place is free.
+    /// Pulse: a phit left, and its place is free.
     output logic                    credit_o,
     /// Channel of that phit.
     output logic [2:0]              credit_vc_o,

@@ -19,19 +19,19 @@ module switch_router_links #(
     input  logic                        rst_ni,
     /// By link: a phit has crossed the switch.
     input  logic [LINKS-1:0]            pass_i,
-    /// By link: its channel.
+    /// By link: channel of the phit.
     input  logic [LINKS-1:0][2:0]       pass_vc_i,
     /// By link: the phit.
     input  logic [LINKS-1:0][WIDTH-1:0] pass_phit_i,
-    /// By link: a phit goes.
+    /// By link: a phit is sent.
     output logic [LINKS-1:0]            link_valid_o,
-    /// By link: its channel.
+    /// By link: channel of the phit.
     output logic [LINKS-1:0][2:0]       link_vc_o,
     /// By link: the phit.
     output logic [LINKS-1:0][WIDTH-1:0] link_phit_o,
     /// By link: a phit comes.
     input  logic [LINKS-1:0]            link_valid_i,
-    /// By link: its channel.
+    /// By link: channel of the phit.
     input  logic [LINKS-1:0][2:0]       link_vc_i,
     /// By link: low bits of the phit.
     input  logic [LINKS-1:0][23:0]      link_data_i,

@@ -35,7 +35,7 @@ module switch_router_reserve #(
     output logic                       reserve_o,
     /// The outlet.
     output alcor_abi_pkg::outlet_t     reserve_outlet_o,
-    /// By input and its channel, pulse: for this one.
+    /// By input and its channel, pulse: the reservation is for this channel.
     output logic [PORTS-1:0][5:0]      reserve_for_o,
     /// The reservation of an outlet is void.
     output alcor_abi_pkg::outlet_pulse_t cancel_o

@@ -7,7 +7,7 @@ import alcor_abi_pkg::*;
 module switch_router_routes #(
     /// Link ports: inputs 0 to LINKS - 1.
     parameter  int unsigned LINKS  = 6,
-    /// Local ports: the inputs behind the links.
+    /// Local ports: the inputs after the links.
     parameter  int unsigned LOCALS = 5,
     /// Destinations that have an entry: 0 to DESTS - 1; at most 256.
     parameter  int unsigned DESTS  = 256,

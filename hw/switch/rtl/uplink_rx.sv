@@ -20,7 +20,7 @@ module uplink_rx #(
 ) (
     /// Clock.
     input  logic         clk_i,
-    /// Synchronous reset, active low; empties it.
+    /// Synchronous reset, active low; empties the queue.
     input  logic         rst_ni,
     /// Key of the run; constant while packets are under way.
     input  logic [7:0]   key_i,
@@ -34,11 +34,11 @@ module uplink_rx #(
     input  logic [W-1:0] phit_i,
     /// Words: one is offered.
     output logic         valid_o,
-    /// Words: it is taken.
+    /// Words: the word is taken.
     input  logic         ready_i,
     /// Words: the word.
     output logic [DATA_W-1:0] data_o,
-    /// Words: it is its packet's last.
+    /// Words: the word is its packet's last.
     output logic         last_o,
     /// Pulse: a packet's last word is taken in this cycle.
     output logic         consumed_o,

@@ -23,7 +23,7 @@ module uplink_tx #(
 ) (
     /// Clock.
     input  logic         clk_i,
-    /// Synchronous reset, active low; empties it.
+    /// Synchronous reset, active low; empties the queue.
     input  logic         rst_ni,
     /// Key of the run; constant while packets are under way.
     input  logic [7:0]   key_i,
@@ -33,11 +33,11 @@ module uplink_tx #(
     output logic         ready_o,
     /// Words: the word; the first of a packet has the destination, a global rank, in [31:24].
     input  logic [DATA_W-1:0] data_i,
-    /// Words: it is its packet's last.
+    /// Words: the word is its packet's last.
     input  logic         last_i,
     /// Phits: one is offered.
     output logic         valid_o,
-    /// Phits: it is taken.
+    /// Phits: the phit is taken.
     input  logic         ready_i,
     /// Phits: the phit.
     output logic [W-1:0] phit_o,

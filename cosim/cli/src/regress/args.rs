@@ -68,8 +68,8 @@ pub struct Args {
 
     /// Run the programs of the configuration file, and no tests
     ///
-    /// Each table `[[program]]` has a `name`, and `run`: the program with its arguments. It may
-    /// have `backends`, `ranks`, `seeds`, `arguments` (a run for each list), `exit` (the exit
+    /// Each table `[[program]]` has a `name`, and `run`: the program with its arguments. Optional
+    /// keys: `backends`, `ranks`, `seeds`, `arguments` (a run for each list), `exit` (the exit
     /// code), `stdout` (a regular expression), `timeout`, `tags`, `cycles` (the expected number, by
     /// backend) and `drift` (the permitted change of cycles in per cent). The seed replaces
     /// `{seed}` in `run`, and is in the environment as ALCOR_SEED. With --backend, only the
@@ -169,11 +169,11 @@ pub struct Args {
 
     /// Number of failed tests to explain, the first ones; 0 explains none
     ///
-    /// Each of these tests is run again from its seed, and leaves a folder below that of --report:
-    /// its message and the command that repeats it; the last commands of each rank with their
-    /// cycles; for a hang, who waits for whom, as text and as a graph for Graphviz; and waves of
-    /// the cycles before the failure, with views for GTKWave and Surfer. Tests that pass take no
-    /// extra time.
+    /// Each of these tests runs again from its seed. A folder below that of --report then has the
+    /// message of the test, and the command that repeats it; the last commands of each rank, with
+    /// their cycles; for a hang, which rank waits for which, as text and as a graph for Graphviz;
+    /// and waves of the cycles before the failure, with views for GTKWave and Surfer. Tests that
+    /// pass take no extra time.
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Failures")]
     pub explain: usize,
 

@@ -86,25 +86,25 @@ pub(crate) fn channel_name(channel: Channel) -> &'static str {
 /// The fields of a packet's header; `None` for fields that the packet does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PacketHeader {
-    /// Its type; none on the collectives' channels.
+    /// Packet type; none on the collectives' channels.
     pub kind: Option<PacketType>,
     /// The rank that it is from.
     pub source: Option<u32>,
-    /// The rank that it goes to.
+    /// The target rank.
     pub target: u32,
     /// The command's id: of extended puts, gets and their data, only the last packet has it.
     pub id: Option<u32>,
     /// Window slot.
     pub slot: Option<u32>,
-    /// Byte offset in the window, or of data for a get the byte address in the memory of the one
-    /// that asked.
+    /// Byte offset in the window. For data of a get: byte address in the memory of the rank that
+    /// issued the get.
     pub offset: Option<u32>,
     /// Bytes; for a packet of an extended command before the last, all remaining bytes of the
     /// command.
     pub bytes: Option<u32>,
-    /// Whether it is its command's last packet.
+    /// Whether the packet is the last of its command.
     pub last: bool,
-    /// Whether it belongs to a fetched message.
+    /// Whether the packet belongs to a fetched message.
     pub message: bool,
     /// Status.
     pub status: Option<Status>,
@@ -401,16 +401,16 @@ pub struct LoggedPacket {
     pub end: u64,
     /// The board's number.
     pub board: u32,
-    /// Where it was seen.
+    /// Place of the observation.
     pub place: Place,
     /// The fields of its header.
     pub header: PacketHeader,
     /// For a phit of a collective, the fields of its header; those of the coprocessors' packets
     /// have no meaning then.
     pub phit: Option<PhitHeader>,
-    /// Its words, as far as they were seen.
+    /// Observed words of the packet.
     pub words: Vec<u32>,
-    /// Whether its last word was seen.
+    /// Whether the last word of the packet was observed.
     pub is_whole: bool,
 }
 

@@ -22,9 +22,9 @@ pub enum FarmError {
     Toml {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// Line number, from 1.
         line: usize,
-        /// What the parser says.
+        /// Message of the parser.
         message: String,
     },
     /// The file is of another version.
@@ -32,7 +32,7 @@ pub enum FarmError {
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Schema version of the file.
         found: i64,
     },
     /// The file has an invalid value.
@@ -40,7 +40,7 @@ pub enum FarmError {
     Wrong {
         /// The file.
         path: PathBuf,
-        /// What, and why not.
+        /// Name of the value, and the rule that the value breaks.
         what: String,
     },
     /// No board has that name.
@@ -48,9 +48,9 @@ pub enum FarmError {
     NoBoard {
         /// The file.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested board.
         name: String,
-        /// Those that there are.
+        /// The boards of the file.
         known: Vec<String>,
     },
     /// The board is in another host.
@@ -58,7 +58,7 @@ pub enum FarmError {
     OtherHost {
         /// The board.
         name: String,
-        /// Its host.
+        /// Host of the board.
         host: String,
         /// This host.
         here: String,

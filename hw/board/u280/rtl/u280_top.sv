@@ -50,11 +50,11 @@ module u280_top #(
     parameter int unsigned FRAGMENT = 256,
     /// Cells of each of its matching units.
     parameter int unsigned MATCH_CELLS = 16,
-    /// Cells of a block of them.
+    /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
     /// Cells of the matching unit in each rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
-    /// Cells of a block of it.
+    /// Cells of a block of the matching unit.
     parameter int unsigned ALPU_BLOCK = 16,
     /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel. The macro ALCOR_KERNEL names its module.
     parameter int unsigned KERNEL = 0,

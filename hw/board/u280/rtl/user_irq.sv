@@ -1,9 +1,9 @@
 /// A rank's interrupt, which is a level, to XDMA's user interrupts, which are messages.
 ///
-/// XDMA sends a message when a request rises, and wants it to stay until the host has dealt with its
-/// cause, which the level does. A cause that comes while another still holds the level up would not be
-/// told of, so the request falls for GAP cycles and rises again where the level has stayed for AGAIN
-/// cycles after a message.
+/// XDMA sends a message when a request rises. The request must stay until the host has handled the
+/// cause, as the level does. A second cause under the same level would send no message. So the
+/// request falls for GAP cycles and rises again when the level has stayed for AGAIN cycles after a
+/// message.
 module user_irq #(
     /// Cycles after a message until the next one for the same level.
     parameter int unsigned AGAIN = 65536,
