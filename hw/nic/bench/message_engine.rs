@@ -1294,7 +1294,7 @@ fn random(shape: Shape, rounds: u64) {
             (commands, arrivals) = (0.9, 0.3);
             bench.late = 0.0;
             bench.at_ease();
-            bench.notes.set_pace(Pace::Chance(0.01));
+            bench.notes.set_pace(Pace::Chance(0.004));
         }
         let receives = *[0.6, 0.95].choose(&mut *bench.rng).expect("some");
         for cycle in 0..800 {
@@ -1356,7 +1356,7 @@ fn random(shape: Shape, rounds: u64) {
     assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
     assert!(tally.late_met > rounds / 20, "{tally:?}");
     assert!(
-        shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 40,
+        shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 20,
         "{tally:?}"
     );
     let found = [
