@@ -1,8 +1,10 @@
 //! DMA channels: bulk transfers between host memory and card memory.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::MmapMut;
 use nix::errno::Errno;
@@ -23,6 +25,9 @@ const MOST: usize = 0x7fff_f000;
 /// The buffer consists of whole writable pages, zero at first. Its data has the same offset in a
 /// page as the card address, so a transfer meets every alignment that a core requires.
 ///
+/// A buffer whose transfer has timed out is empty from then on, and its pages are never freed: the
+/// engine may still read or write them.
+///
 /// # Examples
 /// ```
 /// use xdma::{CardAddr, DmaBuffer};
@@ -33,9 +38,20 @@ const MOST: usize = 0x7fff_f000;
 /// # Ok::<(), xdma::Error>(())
 /// ```
 pub struct DmaBuffer {
-    pages: MmapMut,
+    pages: ManuallyDrop<MmapMut>,
     begin: usize,
     length: usize,
+    /// Whether a transfer has timed out.
+    is_lost: AtomicBool,
+}
+
+impl Drop for DmaBuffer {
+    fn drop(&mut self) {
+        if !*self.is_lost.get_mut() {
+            // SAFETY: the pages are dropped here only, and nothing uses them afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.pages) };
+        }
+    }
 }
 
 impl fmt::Debug for DmaBuffer {
@@ -60,9 +76,10 @@ impl DmaBuffer {
             .and_then(|bytes| MmapMut::map_anon(bytes.max(1)));
         match pages {
             Ok(pages) => Ok(DmaBuffer {
-                pages,
+                pages: ManuallyDrop::new(pages),
                 begin,
                 length,
+                is_lost: AtomicBool::new(false),
             }),
             Err(source) => Err(Error::Node {
                 node: PathBuf::from("DMA"),
@@ -72,19 +89,28 @@ impl DmaBuffer {
             }),
         }
     }
+
+    /// The place of the data in the pages.
+    fn place(&self) -> Range<usize> {
+        match self.is_lost.load(Ordering::Relaxed) {
+            false => self.begin..self.begin + self.length,
+            true => 0..0,
+        }
+    }
 }
 
 impl std::ops::Deref for DmaBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.pages[self.begin..self.begin + self.length]
+        &self.pages[self.place()]
     }
 }
 
 impl std::ops::DerefMut for DmaBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.pages[self.begin..self.begin + self.length]
+        let place = self.place();
+        &mut self.pages[place]
     }
 }
 
@@ -121,13 +147,15 @@ impl H2c {
     /// # Errors
     /// The errors of [`H2c::write_buffer`]. After an error, any part of `data` may be on the card.
     pub fn write(&mut self, to: CardAddr, data: &[u8]) -> Result<()> {
-        let Channel {
-            io, node, staging, ..
-        } = &mut self.0;
+        self.0.check(Doing::Write, to, data.len())?;
         for (at, part) in parts(to, data.len(), PIECE) {
+            let Channel {
+                io, node, staging, ..
+            } = &mut self.0;
             let staged = staging.facing(at, part.len(), node)?;
             staged.copy_from_slice(&data[part]);
-            node.transfer(Doing::Write, at, staged.len(), || io.pwrite(staged, at.0))?;
+            let result = node.transfer(Doing::Write, at, staged.len(), || io.pwrite(staged, at.0));
+            self.0.ended(result, None)?;
         }
         Ok(())
     }
@@ -136,13 +164,16 @@ impl H2c {
     ///
     /// # Errors
     /// [`Error::BufferAlignment`] when buffer and `to` have different offsets in a page;
-    /// [`Error::Short`], [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`].
+    /// [`Error::Short`], [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`];
+    /// [`Error::ChannelLost`] after a time-out.
     pub fn write_buffer(&mut self, to: CardAddr, buffer: &DmaBuffer) -> Result<()> {
+        self.0.check(Doing::Write, to, buffer.len())?;
         self.0.faces(to, buffer)?;
-        let Channel { io, node, .. } = &mut self.0;
         for (at, part) in parts(to, buffer.len(), MOST) {
+            let Channel { io, node, .. } = &self.0;
             let bytes = &buffer[part];
-            node.transfer(Doing::Write, at, bytes.len(), || io.pwrite(bytes, at.0))?;
+            let result = node.transfer(Doing::Write, at, bytes.len(), || io.pwrite(bytes, at.0));
+            self.0.ended(result, Some(buffer))?;
         }
         Ok(())
     }
@@ -165,13 +196,17 @@ impl C2h {
     /// # Errors
     /// The errors of [`H2c::write_buffer`]. After an error, any part of `data` may have been read.
     pub fn read(&mut self, from: CardAddr, data: &mut [u8]) -> Result<()> {
-        let Channel {
-            io, node, staging, ..
-        } = &mut self.0;
+        self.0.check(Doing::Read, from, data.len())?;
         for (at, part) in parts(from, data.len(), PIECE) {
+            let Channel {
+                io, node, staging, ..
+            } = &mut self.0;
             let staged = staging.facing(at, part.len(), node)?;
-            node.transfer(Doing::Read, at, part.len(), || io.pread(staged, at.0))?;
-            data[part].copy_from_slice(staged);
+            let result = node.transfer(Doing::Read, at, part.len(), || io.pread(staged, at.0));
+            if result.is_ok() {
+                data[part].copy_from_slice(staged);
+            }
+            self.0.ended(result, None)?;
         }
         Ok(())
     }
@@ -181,11 +216,13 @@ impl C2h {
     /// # Errors
     /// The errors of [`H2c::write_buffer`].
     pub fn read_buffer(&mut self, from: CardAddr, buffer: &mut DmaBuffer) -> Result<()> {
+        self.0.check(Doing::Read, from, buffer.len())?;
         self.0.faces(from, buffer)?;
-        let Channel { io, node, .. } = &mut self.0;
         for (at, part) in parts(from, buffer.len(), MOST) {
+            let Channel { io, node, .. } = &self.0;
             let bytes = &mut buffer[part];
-            node.transfer(Doing::Read, at, bytes.len(), || io.pread(bytes, at.0))?;
+            let result = node.transfer(Doing::Read, at, bytes.len(), || io.pread(bytes, at.0));
+            self.0.ended(result, Some(buffer))?;
         }
         Ok(())
     }
@@ -217,6 +254,8 @@ struct Channel {
     /// Both addresses of a transfer must be equal modulo this number.
     alignment: u64,
     staging: Staging,
+    /// Whether a transfer has timed out. The engine may still run then.
+    is_lost: bool,
 }
 
 impl fmt::Debug for Channel {
@@ -238,7 +277,32 @@ impl Channel {
             node,
             alignment: alignment.max(1),
             staging: Staging(None),
+            is_lost: false,
         })
+    }
+
+    /// Fails if an earlier transfer has timed out.
+    fn check(&self, doing: Doing, card: CardAddr, length: usize) -> Result<()> {
+        if !self.is_lost {
+            return Ok(());
+        }
+        Err(Error::ChannelLost {
+            node: self.node.path().to_owned(),
+            doing,
+            at: At::bytes(card.0, length as u64),
+        })
+    }
+
+    /// Returns the result of a transfer of `buffer`, or of the channel's own buffer. After a
+    /// time-out, keeps the pages of the buffer, and refuses all further transfers.
+    fn ended(&mut self, result: Result<()>, buffer: Option<&DmaBuffer>) -> Result<()> {
+        if let Err(Error::TransferTimedOut { .. }) = result {
+            self.is_lost = true;
+            if let Some(buffer) = buffer.or(self.staging.0.as_ref()) {
+                buffer.is_lost.store(true, Ordering::Relaxed);
+            }
+        }
+        result
     }
 
     fn faces(&self, card: CardAddr, buffer: &DmaBuffer) -> Result<()> {

@@ -98,6 +98,20 @@ pub enum Error {
         /// Offset and length of the request.
         at: At,
     },
+    /// An earlier transfer of the channel timed out. Its engine may still move data.
+    #[error(
+        "{doing} {node}{at}: an earlier transfer of this channel timed out, and its engine may still \
+         run; reset the card, and open it again",
+        node = node.display()
+    )]
+    ChannelLost {
+        /// The node.
+        node: PathBuf,
+        /// Reading or writing.
+        doing: Doing,
+        /// Offset and length of the request.
+        at: At,
+    },
     /// The awaited status did not come before the time-out.
     #[error(
         "no event of {node} brought the awaited status within {after:?}; read the card's status \

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
+use nix::sys::signal::{SigSet, SigmaskHow};
 
 use crate::{At, CardAddr, Doing, Error, PciAddress, Result};
 
@@ -12,6 +13,15 @@ const AGAIN: u32 = 16;
 /// ERESTARTSYS, an error number internal to the kernel. The driver returns it when a signal
 /// interrupted its wait. The engine may still be running then.
 const RESTART: i32 = 512;
+
+/// Makes a call of the driver with all signals of this thread blocked. The driver's wait for the
+/// engine ends with any signal. The driver then reports a time-out while the engine still runs.
+fn without_signals<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+    let result = call();
+    mask.thread_set_mask()?;
+    result
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
@@ -62,8 +72,8 @@ impl Node {
         }
     }
 
-    /// Makes one call that moves all of `bytes`. Repeats the call if a signal interrupted it before
-    /// any byte moved: a transfer to memory can be repeated safely.
+    /// Makes one call that moves all of `bytes`. Repeats the call if a signal that can't be blocked
+    /// interrupted it before any byte moved: a transfer to memory can be repeated safely.
     pub(crate) fn transfer(
         &self,
         doing: Doing,
@@ -74,7 +84,7 @@ impl Node {
         let at = At::bytes(card.0, bytes as u64);
         let mut again = AGAIN;
         loop {
-            match call() {
+            match without_signals(&mut call) {
                 Ok(done) if done == bytes => return Ok(()),
                 Ok(done) => {
                     return Err(Error::Short {

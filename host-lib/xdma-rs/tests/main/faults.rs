@@ -1,9 +1,11 @@
 //! Error paths, one by one, with their messages.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use xdma::standin::{Call, Fault, Memory, StandIn};
-use xdma::{BarOffset, CardAddr, Doing, Error};
+use nix::sys::signal::{SigSet, Signal};
+use xdma::standin::{Call, Device, Fault, Memory, StandIn};
+use xdma::{BarOffset, CardAddr, DmaBuffer, Doing, Error};
 
 const EPERM: i32 = 1;
 const EINTR: i32 = 4;
@@ -114,6 +116,75 @@ fn a_time_out_is_not_retried() {
             (1, 1)
         );
     }
+}
+
+#[test]
+fn after_a_time_out_the_engine_may_still_use_the_buffer() {
+    let standin = standin();
+    let card = standin.machine().only_card().expect("the card");
+    let mut buffer = DmaBuffer::facing(CardAddr(0), 8).expect("a buffer");
+    let mut channel = card.c2h(0).expect("a channel");
+    channel
+        .read_buffer(CardAddr(0), &mut buffer)
+        .expect("a read");
+    standin.fail("c2h_0", Call::Move, Fault::Errno(ETIMEDOUT));
+    let error = channel.read_buffer(CardAddr(0), &mut buffer);
+    assert!(matches!(error, Err(Error::TransferTimedOut { .. })));
+    // The pages stay mapped, and nobody sees them change.
+    let pages = buffer.as_ptr() as usize / 4096;
+    assert!(buffer.is_empty());
+    drop(buffer);
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("the maps");
+    let holds = |line: &str| {
+        let (range, _) = line.split_once(' ').expect("a range");
+        let (begin, end) = range.split_once('-').expect("a range");
+        let page = |text| usize::from_str_radix(text, 16).expect("an address") / 4096;
+        (page(begin)..page(end)).contains(&pages)
+    };
+    assert!(maps.lines().any(holds));
+    // The channel is of no use any more.
+    let error = channel.read(CardAddr(0), &mut [0; 8]).expect_err("lost");
+    assert!(matches!(error, Error::ChannelLost { .. }), "{error}");
+    assert_eq!(standin.transfers("c2h_0").len(), 2);
+    // The other direction is.
+    let buffer = DmaBuffer::facing(CardAddr(0), 8).expect("a buffer");
+    let mut channel = card.h2c(0).expect("a channel");
+    standin.fail("h2c_0", Call::Move, Fault::Errno(RESTART));
+    let error = channel.write_buffer(CardAddr(0), &buffer);
+    assert!(matches!(error, Err(Error::TransferTimedOut { .. })));
+    assert!(buffer.is_empty());
+}
+
+/// The mask of signals of the thread that transfers, at the time of the transfer.
+#[derive(Clone)]
+struct Masks(Arc<(Memory, Mutex<Vec<bool>>)>);
+
+impl Device for Masks {
+    fn read32(&self, offset: u64) -> u32 {
+        self.0.0.read32(offset)
+    }
+    fn write32(&self, offset: u64, value: u32) {
+        self.0.0.write32(offset, value);
+    }
+    fn read(&self, at: u64, buffer: &mut [u8]) -> bool {
+        let mask = SigSet::thread_get_mask().expect("a mask");
+        let is_blocked = mask.contains(Signal::SIGALRM) && mask.contains(Signal::SIGCHLD);
+        self.0.1.lock().expect("no panic").push(is_blocked);
+        self.0.0.read(at, buffer)
+    }
+    fn write(&self, at: u64, data: &[u8]) -> bool {
+        self.0.0.write(at, data)
+    }
+}
+
+#[test]
+fn no_signal_ends_a_transfer_early() {
+    let masks = Masks(Arc::new((Memory::new(4096), Mutex::default())));
+    let standin = StandIn::new(masks.clone()).expect("a stand-in");
+    read(&standin).expect("a read");
+    assert_eq!(*masks.0.1.lock().expect("no panic"), [true]);
+    let mask = SigSet::thread_get_mask().expect("a mask");
+    assert!(!mask.contains(Signal::SIGALRM));
 }
 
 #[test]
