@@ -5,7 +5,7 @@
 //! configuration's topology. The library `alcor` drives them like other boards:
 //!
 //! ```no_run
-//! use alcor::{Backend, Cycle, LocalRank, PageOffset};
+//! use alcor::{Backend, Causes, Cycle, LocalRank, PageOffset};
 //! use alcor_cosim::CosimBackend;
 //!
 //! # fn main() -> Result<(), alcor::Error> {
@@ -14,7 +14,7 @@
 //! board.expect(1)?;
 //! let mut port = board.clone().attach(LocalRank(0))?;
 //! port.write32(PageOffset(0x480), 2)?;
-//! port.wait(Cycle(100))?;
+//! port.wait(Causes::NONE, Cycle(100))?;
 //! # Ok(())
 //! # }
 //! ```

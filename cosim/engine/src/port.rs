@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake};
+use alcor::{
+    Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake,
+};
+use alcor_abi::rank::{CAUSES, IRQ_ENABLE};
 
 use crate::CosimError;
 use crate::mailbox::{Post, Want, Why};
@@ -28,6 +31,8 @@ pub(crate) struct SimPort {
     backlog: usize,
     now: u64,
     looks: Looks,
+    /// Value of IRQ_ENABLE; `None` if a former holder of the rank may have written it.
+    enabled: Option<Causes>,
     has_left: bool,
 }
 
@@ -64,6 +69,7 @@ impl SimPort {
             backlog,
             now,
             looks: Looks::default(),
+            enabled: None,
             has_left: false,
         })
     }
@@ -210,8 +216,12 @@ impl Port for SimPort {
             .map_err(|error| error.on(self.name()))
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error> {
         self.check_here()?;
+        // The interrupt stays enabled: host code takes no time here, and a write takes cycles.
+        if self.enabled.replace(awaited) != Some(awaited) {
+            self.write32(PageOffset(IRQ_ENABLE), awaited.0)?;
+        }
         if deadline.0 <= self.now && std::mem::replace(&mut self.looks.interrupt, true) {
             self.wait_for(Want::Until(self.now + POLL_CYCLES))?;
             self.looks.interrupt = true;
@@ -219,7 +229,10 @@ impl Port for SimPort {
         match self.wait_for(Want::Interrupt {
             deadline: deadline.0,
         })? {
-            Why::Interrupt => Ok(Wake::Interrupt),
+            Why::Interrupt => {
+                let raised = self.read32(PageOffset(CAUSES))?;
+                Ok(Wake::Raised(Causes(raised)))
+            }
             _ => Ok(Wake::Deadline),
         }
     }

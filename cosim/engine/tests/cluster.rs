@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use alcor::{Board, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Wake};
+use alcor::{Board, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Wake};
 use alcor_cosim::CosimError;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -31,11 +31,11 @@ fn phits_arrive_in_the_cycle_that_the_latency_says() {
             if board == 0 {
                 let starts = [0, 13, 30 + latency, 60 + 2 * latency];
                 for (start, link) in starts.into_iter().zip([0, 1, 0, 1]) {
-                    port.wait(Cycle(start))?;
+                    port.wait(Causes::NONE, Cycle(start))?;
                     port.write32(SEND_PHITS, phits(5, link, 4))?;
                 }
             }
-            port.wait(Cycle(1000))?;
+            port.wait(Causes::NONE, Cycle(1000))?;
             assert_eq!(port.now()?, Cycle(1000));
             let (minus, plus) = (
                 port.read_board32(LINK_RX)?,
@@ -69,7 +69,7 @@ fn wide_phits_wait_for_the_wire() {
         if board == 0 {
             port.write32(SEND_PHITS, phits(60, 0, 0))?;
         }
-        port.wait(Cycle(500))?;
+        port.wait(Causes::NONE, Cycle(500))?;
         Ok(ages(port, 1, 60))
     });
     for (n, age) in (0..).zip(ends[1].as_ref().unwrap()) {
@@ -83,7 +83,6 @@ fn a_phit_wakes_a_rank_in_the_middle_of_a_window() {
     for threads in [1, 2] {
         let cluster = cluster_with(&[2], 2, 256, &format!("threads={threads}"));
         let ends = run_all(&cluster, |board, rank, port| {
-            port.write32(IRQ_ENABLE, HEARD)?;
             let mut heard = Vec::new();
             for turn in 0..6 {
                 if board == turn % 2 {
@@ -91,10 +90,13 @@ fn a_phit_wakes_a_rank_in_the_middle_of_a_window() {
                         port.write32(SEND_PHITS, phits(1, 0, 0))?;
                     }
                     let now = port.now()?.0;
-                    port.wait(Cycle(now + 1))?;
+                    port.wait(Causes(HEARD), Cycle(now + 1))?;
                 }
                 if board != turn % 2 {
-                    assert_eq!(port.wait(Cycle(100_000))?, Wake::Interrupt);
+                    assert_eq!(
+                        port.wait(Causes(HEARD), Cycle(100_000))?,
+                        Wake::Raised(Causes(HEARD))
+                    );
                     heard.push(port.now()?.0);
                     port.write32(ACK, HEARD)?;
                 }
@@ -102,9 +104,9 @@ fn a_phit_wakes_a_rank_in_the_middle_of_a_window() {
             Ok(heard)
         });
         let ends: Vec<_> = ends.into_iter().map(Result::unwrap).collect();
-        // Offered in cycle 2, at the head in cycle 3, served in the next even one, on the link in cycle 5; cause and
-        // interrupt are registered, and seen at the edge that ends the cycle.
-        assert_eq!(ends[2][0], 5 + 110 + 3);
+        // Offered in cycle 1, at the head in cycle 2, served there, on the link in cycle 3; cause and interrupt are
+        // registered, and seen at the edge that ends the cycle.
+        assert_eq!(ends[2][0], 3 + 110 + 3);
         assert_eq!(ends[2], ends[3]);
         assert_eq!(ends[0], ends[1]);
         let both = [ends[2][0], ends[0][0], ends[2][1], ends[0][1]];
@@ -133,7 +135,6 @@ fn threads_have_no_say_in_it() {
                 let seed = u64::from(board * ranks + rank);
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 let mut trace = Vec::new();
-                port.write32(IRQ_ENABLE, HEARD)?;
                 for _ in 0..60 {
                     match random.random_range(0..6) {
                         0 => trace.push(port.read32(RECEIVED)?.into()),
@@ -150,7 +151,7 @@ fn threads_have_no_say_in_it() {
                             )?;
                         }
                         _ => {
-                            pass(port, random.random_range(0..60))?;
+                            pass(port, Causes(HEARD), random.random_range(0..60))?;
                         }
                     }
                     trace.push(port.now()?.0);
@@ -206,7 +207,7 @@ fn a_run_begins_with_the_boards_that_have_no_part_in_it() {
         std::thread::scope(|scope| {
             for port in &mut ports {
                 scope.spawn(move || {
-                    port.wait(Cycle(1000 + round)).unwrap();
+                    port.wait(Causes::NONE, Cycle(1000 + round)).unwrap();
                     port.leave().unwrap();
                 });
             }
@@ -221,7 +222,7 @@ fn a_run_begins_with_the_boards_that_have_no_part_in_it() {
 fn a_death_on_one_board_ends_the_waits_on_all() {
     let cluster = cluster(&[3], 2);
     let ends = run_all(&cluster, |board, rank, port| {
-        port.wait(Cycle(100))?;
+        port.wait(Causes::NONE, Cycle(100))?;
         if (board, rank) == (1, 1) {
             return Err(Error::BadOption {
                 option: "life",
@@ -229,7 +230,7 @@ fn a_death_on_one_board_ends_the_waits_on_all() {
                 rule: "it has to be more",
             });
         }
-        port.wait(Cycle(100_000))
+        port.wait(Causes::NONE, Cycle(100_000))
     });
     for (slot, end) in ends.iter().enumerate() {
         match end.as_ref().unwrap_err() {
@@ -245,7 +246,7 @@ fn a_death_on_one_board_ends_the_waits_on_all() {
     for board in cluster.boards() {
         board.reset().unwrap();
     }
-    for end in run_all(&cluster, |_, _, port| port.wait(Cycle(500))) {
+    for end in run_all(&cluster, |_, _, port| port.wait(Causes::NONE, Cycle(500))) {
         end.unwrap();
     }
 }
@@ -258,7 +259,7 @@ fn who_is_away_is_named_by_its_number_in_the_run() {
         if (board, rank) == (1, 0) {
             is_told.wait();
         }
-        let end = port.wait(Cycle(1000));
+        let end = port.wait(Causes::NONE, Cycle(1000));
         if (board, rank) != (1, 0) {
             is_told.wait();
         }
@@ -285,11 +286,11 @@ fn a_model_that_fails_is_named() {
     let cluster = cluster_with(&[2, 2, 2], 1, 256, "threads=2");
     for _ in 0..2 {
         let ends = run_all(&cluster, |board, _, port| {
-            port.wait(Cycle(150))?;
+            port.wait(Causes::NONE, Cycle(150))?;
             if board == 2 {
                 port.write32(CRASH, 0)?;
             }
-            port.wait(Cycle(1000))
+            port.wait(Causes::NONE, Cycle(1000))
         });
         for end in ends {
             let error = end.unwrap_err();
@@ -332,7 +333,7 @@ fn boards_are_reset_together() {
         ));
         assert!(matches!(board.expect(1), Err(Error::BoardBusy { .. })));
     }
-    port.wait(Cycle(300)).unwrap();
+    port.wait(Causes::NONE, Cycle(300)).unwrap();
     assert_eq!(port.read_board32(PLACE).unwrap(), 7);
     port.leave().unwrap();
     drop(port);
@@ -353,7 +354,7 @@ fn a_board_alone_is_set_up_too() {
             board.write32(PLACE, 40 + n).unwrap();
         }
         assert_eq!((board.read32(PLACE).unwrap(), board.now()), (44, 0));
-        run_well(&board, |_, port| port.wait(Cycle(500)));
+        run_well(&board, |_, port| port.wait(Causes::NONE, Cycle(500)));
         assert!(board.write32(PLACE, 1).is_err());
         board.reset().unwrap();
         assert_eq!(board.read32(PLACE).unwrap(), 0);
@@ -394,7 +395,7 @@ fn memory_in_banks_is_memory() {
             }
             // A word that the model itself writes.
             port.write32(SEND, packet(rank, 0x55, 0xbeef))?;
-            pass(port, 1000)?;
+            pass(port, Causes::NONE, 1000)?;
             assert_eq!(word(port, 0x55), 0xbeef);
             Ok(())
         });
@@ -414,7 +415,7 @@ fn a_board_of_a_cluster_is_recorded() {
         for end in run_some(&cluster, 1, |board, _, port| {
             port.write_memory(NodeAddr(0), &[board as u8; 64])?;
             port.write32(SEND, packet(0, 9, 4))?;
-            port.wait(Cycle(2000))
+            port.wait(Causes::NONE, Cycle(2000))
         }) {
             end.unwrap();
         }
@@ -436,7 +437,7 @@ fn waves_of_each_board_have_a_file() {
     let file = folder.path().join("run.fst");
     let query = format!("waves={}&waves-from=50&waves-to=400", file.display());
     let cluster = cluster_with(&[2], 2, 256, &query);
-    for end in run_all(&cluster, |_, _, port| port.wait(Cycle(600))) {
+    for end in run_all(&cluster, |_, _, port| port.wait(Causes::NONE, Cycle(600))) {
         end.unwrap();
     }
     assert!(!file.exists());
@@ -464,7 +465,9 @@ fn time_passes_without_ranks() {
             assert_eq!(board.read32(LINK_TX).unwrap(), sent[0] as u32);
             board.expect(1).unwrap();
         }
-        for end in run_all(&cluster, |_, _, port| port.wait(Cycle(10_100))) {
+        for end in run_all(&cluster, |_, _, port| {
+            port.wait(Causes::NONE, Cycle(10_100))
+        }) {
             end.unwrap();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use alcor::{Board, Cycle, Error, GlobalRank, Job, Rank, Result, Tag};
+use alcor::{Board, Causes, Cycle, Error, GlobalRank, Job, Rank, Result, Tag};
 use alcor_cosim::{CosimBackend, CosimError, Coverage, SimCluster};
 
 use crate::fixture::*;
@@ -24,7 +24,7 @@ fn meet(cluster: &SimCluster, times: u32) {
         for _ in 0..times {
             port.write32(ENTER_BARRIER, 0)?;
         }
-        port.wait(Cycle(1000))
+        port.wait(Causes::NONE, Cycle(1000))
     });
     assert!(met.iter().all(std::result::Result::is_ok), "{met:?}");
 }
@@ -45,11 +45,11 @@ fn nothing_is_lost_over_boards_resets_and_failures() {
     cluster.boards()[0].reset().unwrap();
     let ends = run_all(&cluster, |board, rank, port| {
         port.write32(ENTER_BARRIER, 0)?;
-        port.wait(Cycle(100))?;
+        port.wait(Causes::NONE, Cycle(100))?;
         if (board, rank) == (1, 0) {
             port.write32(CRASH, 0)?;
         }
-        port.wait(Cycle(1000))
+        port.wait(Causes::NONE, Cycle(1000))
     });
     assert!(ends.iter().all(std::result::Result::is_err), "{ends:?}");
     assert_eq!(met(), 24);

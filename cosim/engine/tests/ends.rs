@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Barrier};
 
-use alcor::{Board, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset};
+use alcor::{
+    Board, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, RankWait, Wake,
+};
 use alcor_cosim::CosimError;
 
 use crate::fixture::*;
@@ -11,7 +13,7 @@ use crate::fixture::*;
 fn a_death_ends_all_waits() {
     let board = board(4);
     let ends = run(&board, |rank, port| {
-        port.wait(Cycle(100 * (1 + u64::from(rank))))?;
+        port.wait(Causes::NONE, Cycle(100 * (1 + u64::from(rank))))?;
         if rank == 2 {
             return Err(Error::BadOption {
                 option: "life",
@@ -19,10 +21,10 @@ fn a_death_ends_all_waits() {
                 rule: "it has to be more",
             });
         }
-        let error = port.wait(Cycle(100_000)).unwrap_err();
+        let error = port.wait(Causes::NONE, Cycle(100_000)).unwrap_err();
         // Nothing waits any more, but what takes no time still works.
         assert!(matches!(
-            port.wait(Cycle(100_000)),
+            port.wait(Causes::NONE, Cycle(100_000)),
             Err(Error::PeerDied {
                 rank: GlobalRank(2),
                 ..
@@ -44,7 +46,7 @@ fn a_death_ends_all_waits() {
     // Time stood still when it happened, and the next run is none the worse for it.
     assert_eq!(board.now(), 300);
     board.reset().unwrap();
-    run_well(&board, |_, port| port.wait(Cycle(10)));
+    run_well(&board, |_, port| port.wait(Causes::NONE, Cycle(10)));
 }
 
 #[test]
@@ -59,7 +61,7 @@ fn the_lowest_of_the_dead_is_named() {
                     rule: "it has to be more",
                 });
             }
-            port.wait(Cycle(1000)).map(drop)
+            port.wait(Causes::NONE, Cycle(1000)).map(drop)
         });
         assert!(matches!(
             ends[0],
@@ -83,14 +85,14 @@ fn who_leaves_is_not_missed() {
     let board = board(4);
     let ends = run_well(&board, |rank, port| {
         for n in 0..=u64::from(rank) {
-            port.wait(Cycle(50 * (n + 1)))?;
+            port.wait(Causes::NONE, Cycle(50 * (n + 1)))?;
         }
         // Posted last: delivered all the same.
         port.write32(SEND, packet(3, rank, 1))?;
         port.leave()?;
         port.leave()?;
         assert!(matches!(
-            cosim(&port.wait(Cycle(9)).unwrap_err()),
+            cosim(&port.wait(Causes::NONE, Cycle(9)).unwrap_err()),
             CosimError::HasLeft { .. }
         ));
         Ok(port.now()?.0)
@@ -98,7 +100,7 @@ fn who_leaves_is_not_missed() {
     assert_eq!(ends.len(), 4);
     board.expect(1).unwrap();
     let mut port = Arc::clone(&board).attach(LocalRank(3)).unwrap();
-    port.wait(Cycle(1000)).unwrap();
+    port.wait(Causes::NONE, Cycle(1000)).unwrap();
     assert_eq!(port.read32(RECEIVED).unwrap(), 4);
     port.leave().unwrap();
 }
@@ -111,7 +113,7 @@ fn who_is_away_is_named() {
         if rank == 1 {
             is_told.wait();
         }
-        let end = port.wait(Cycle(1000));
+        let end = port.wait(Causes::NONE, Cycle(1000));
         if rank == 0 {
             is_told.wait();
         }
@@ -128,7 +130,7 @@ fn who_is_away_is_named() {
     // A rank that never comes is missing.
     board.reset().unwrap();
     let mut port = Arc::clone(&board).attach(LocalRank(0)).unwrap();
-    let error = port.wait(Cycle(10)).unwrap_err();
+    let error = port.wait(Causes::NONE, Cycle(10)).unwrap_err();
     match &error {
         Error::RanksMissing { ranks, waiting, .. } => {
             assert_eq!((&ranks[..], *waiting), (&[GlobalRank(1)][..], 1));
@@ -150,7 +152,7 @@ fn a_long_run_is_not_an_absence() {
     let both = Barrier::new(2);
     run_well(&board, |rank, port| {
         both.wait();
-        port.wait(Cycle(4_000_000 + u64::from(rank)))
+        port.wait(Causes::NONE, Cycle(4_000_000 + u64::from(rank)))
     });
     assert_eq!(board.now(), 4_000_001);
 }
@@ -162,10 +164,10 @@ fn a_failed_assertion_ends_the_run() {
     let ends = run(&board, |rank, port| {
         port.write_memory(NodeAddr(100), &memory)?;
         if rank == 0 {
-            port.wait(Cycle(20))?;
+            port.wait(Causes::NONE, Cycle(20))?;
             port.write32(CRASH, 0)?;
         }
-        port.wait(Cycle(1000))
+        port.wait(Causes::NONE, Cycle(1000))
     });
     for end in ends {
         match cosim(&end.unwrap_err()) {
@@ -188,7 +190,7 @@ fn a_failed_assertion_ends_the_run() {
         let mut found = [0; 4];
         port.read_memory(NodeAddr(100), &mut found)?;
         assert_eq!(found, [0; 4]);
-        port.wait(Cycle(100))
+        port.wait(Causes::NONE, Cycle(100))
     });
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use alcor::{Board, Cycle, Error, LocalRank, PageOffset, Port, Topology, Wake};
+use alcor::{Board, Causes, Cycle, Error, LocalRank, PageOffset, Port, Topology, Wake};
 use alcor_abi::{board, rank};
 use alcor_cosim::{CosimError, Options, Shape, SimBoard, SimCluster};
 use verimodel::{Build, Model, Toolchain};
@@ -165,13 +165,12 @@ pub fn run_well<T: Send>(
         .collect()
 }
 
-/// Waits for the interrupt, or until so many cycles have passed.
-pub fn pass(port: &mut dyn Port, cycles: u64) -> Result<Wake, Error> {
+/// Waits for a cause, or until so many cycles have passed.
+pub fn pass(port: &mut dyn Port, awaited: Causes, cycles: u64) -> Result<Wake, Error> {
     let deadline = Cycle(port.now()?.0 + cycles);
-    port.wait(deadline)
+    port.wait(awaited, deadline)
 }
 
-pub const IRQ_ENABLE: PageOffset = PageOffset(rank::IRQ_ENABLE);
 pub const RETIRED_WAKE: PageOffset = PageOffset(rank::RETIRED_WAKE);
 pub const RETIRED: PageOffset = PageOffset(rank::RETIRED);
 pub const CAUSES: PageOffset = PageOffset(rank::CAUSES);

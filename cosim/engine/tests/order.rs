@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use alcor::{Board, Cycle, Error, NodeAddr, Port};
+use alcor::{Board, Causes, Cycle, Error, NodeAddr, Port};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -15,7 +15,6 @@ fn wander(rank: u32, ranks: u32, port: &mut dyn Port, rests: u64) -> Result<Vec<
     let mut rest = ChaCha8Rng::seed_from_u64(rests * 100 + u64::from(rank));
     let (mut sent, mut trace) = (0, Vec::new());
     port.write_memory(NodeAddr(0), &[0; 256])?;
-    port.write32(IRQ_ENABLE, CREDIT)?;
     for round in 0..30 {
         if rests > 0 {
             match rest.random_range(0..4) {
@@ -44,10 +43,10 @@ fn wander(rank: u32, ranks: u32, port: &mut dyn Port, rests: u64) -> Result<Vec<
             }
             2 => {
                 port.write32(RETIRED_WAKE, sent)?;
-                pass(port, 10_000)?;
+                pass(port, Causes(CREDIT), 10_000)?;
             }
             _ => {
-                pass(port, random.random_range(0..40))?;
+                pass(port, Causes(CREDIT), random.random_range(0..40))?;
             }
         }
         trace.push(port.now()?.0);
@@ -86,7 +85,7 @@ fn digests_tell_runs_apart() {
         let board = board(2);
         run_well(&board, |rank, port| {
             port.write32(SEND, packet(1 - rank, 0, data))?;
-            port.wait(Cycle(100))
+            port.wait(Causes::NONE, Cycle(100))
         });
         board.traffic_digest().unwrap()
     };

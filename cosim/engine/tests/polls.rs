@@ -1,6 +1,6 @@
 //! Looking again takes time.
 
-use alcor::{Board, Cycle, LocalRank, NodeAddr, PageOffset, Wake};
+use alcor::{Board, Causes, Cycle, LocalRank, NodeAddr, PageOffset, Wake};
 use alcor_cosim::POLL_CYCLES;
 
 use crate::fixture::*;
@@ -26,7 +26,7 @@ fn each_second_look_is_a_poll() {
     }
     let before = port.now().unwrap().0;
     for n in 0..5 {
-        assert_eq!(port.wait(Cycle(0)).unwrap(), Wake::Deadline);
+        assert_eq!(port.wait(Causes::NONE, Cycle(0)).unwrap(), Wake::Deadline);
         assert_eq!(port.now().unwrap().0, before + n * POLL_CYCLES);
     }
     port.leave().unwrap();
@@ -36,11 +36,13 @@ fn each_second_look_is_a_poll() {
 fn an_expired_wait_tells_of_the_interrupt() {
     let board = board(2);
     run_well(&board, |_, port| {
-        port.write32(IRQ_ENABLE, BARRIER)?;
         port.write32(ENTER_BARRIER, 0)?;
-        assert_eq!(port.wait(Cycle(0))?, Wake::Deadline);
+        assert_eq!(port.wait(Causes(BARRIER), Cycle(0))?, Wake::Deadline);
         assert_eq!(port.now()?, Cycle(0));
-        assert_eq!(port.wait(Cycle(0))?, Wake::Interrupt);
+        assert_eq!(
+            port.wait(Causes(BARRIER), Cycle(0))?,
+            Wake::Raised(Causes(BARRIER))
+        );
         assert_eq!(port.now()?, Cycle(POLL_CYCLES));
         Ok(())
     });
@@ -52,7 +54,7 @@ fn polling_makes_progress() {
     let board = board(2);
     let ends = run_well(&board, |rank, port| {
         if rank == 0 {
-            port.wait(Cycle(5000))?;
+            port.wait(Causes::NONE, Cycle(5000))?;
             port.write32(SEND, packet(1, 0x10, 0xbeef))?;
         } else {
             let mut word = [0; 4];

@@ -1,6 +1,6 @@
 //! A run is told again to the model alone.
 
-use alcor::{Board, Cycle, NodeAddr};
+use alcor::{Board, Causes, Cycle, NodeAddr};
 
 use crate::fixture::*;
 
@@ -9,7 +9,7 @@ fn a_recording_is_played_to_a_bare_model() {
     for query in ["", "profile=gen3x16"] {
         let board = board_with(2, query);
         board.record().unwrap();
-        run_well(&board, |_, port| port.wait(Cycle(500)));
+        run_well(&board, |_, port| port.wait(Causes::NONE, Cycle(500)));
         // As a job does; the recording starts anew.
         board.reset().unwrap();
         run_well(&board, |rank, port| {
@@ -17,7 +17,7 @@ fn a_recording_is_played_to_a_bare_model() {
             for n in 0..100 {
                 port.write32(SEND, packet(1 - rank, n, n as u16))?;
             }
-            port.wait(Cycle(20_000))
+            port.wait(Causes::NONE, Cycle(20_000))
         });
         let recording = board.take_recording().unwrap();
         assert_eq!(recording.cycles(), 20_000);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use alcor::Error;
+use alcor::{Board, Causes, Cycle, Error, GlobalRank, LocalRank, Port, RankWait, Wake};
 use alcor_cosim::{CosimBackend, CosimError, SimCluster};
 use alcor_test_repository::Repository;
 
@@ -92,5 +92,32 @@ fn cycles_are_skipped_unless_a_counter_may_decide_something() {
         result.unwrap();
         assert_eq!(skipped > 19 * WRAP, skips, "{phased} {query}");
         assert_eq!(skipped == 0, !skips, "{phased} {query}");
+    }
+}
+
+/// A run in which all ranks wait and nothing changes is a deadlock, but not if a rank has declared that its wait is over.
+#[test]
+fn a_wait_that_is_over_is_no_deadlock() {
+    for is_over in [false, true] {
+        let cluster = cluster("1'b0", "1'b0", "skip=on");
+        let board = Arc::clone(&cluster.boards()[0]);
+        board.expect(1).unwrap();
+        let mut port = board.attach(LocalRank(0)).unwrap();
+        let wait = RankWait {
+            rank: GlobalRank(0),
+            what: "a word".into(),
+            on: vec![],
+            is_any: false,
+            meets: None,
+            looks: false,
+            is_over,
+        };
+        port.tell_wait(Some(&wait)).unwrap();
+        let end = port.wait(Causes::NONE, Cycle(20 * WRAP));
+        match (is_over, &end) {
+            (true, Ok(Wake::Deadline)) | (false, Err(Error::Deadlock { .. })) => {}
+            _ => panic!("{is_over}: {end:?}"),
+        }
+        port.leave().unwrap_or_default();
     }
 }

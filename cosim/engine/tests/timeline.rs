@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use alcor::{Board, Cycle, Error, GlobalRank, Job, Operation, Rank, Result, Rights};
+use alcor::{Board, Causes, Cycle, Error, GlobalRank, Job, Operation, Rank, Result, Rights};
 use alcor_cosim::{CosimBackend, CosimError, Options, Place, SimCluster};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -219,73 +219,73 @@ fn a_put_and_a_get_are_followed_cycle_by_cycle() {
     cluster.write_log().unwrap();
     let timeline = Timeline::read(&folder.path().join("t.json"));
     let put = told(&[
-        (27, 41, 0, "rank 0 calls", "put"),
-        (31, 1, 0, "rank 0 commands", "XPut"),
+        (26, 41, 0, "rank 0 calls", "put"),
+        (30, 1, 0, "rank 0 commands", "XPut"),
         (
-            41,
+            40,
             5,
             0,
             "rank 0 requests sent",
             "XPUT 0->1 id=256 slot=0 offset=4 bytes=8",
         ),
         (
-            45,
+            44,
             5,
             0,
             "rank 1 requests received",
             "XPUT 0->1 id=256 slot=0 offset=4 bytes=8",
         ),
-        (50, 2, 0, "rank 1 memory, requests", "write at 0x1004"),
+        (49, 2, 0, "rank 1 memory, requests", "write at 0x1004"),
         (
-            56,
+            55,
             1,
             0,
             "rank 1 replies sent",
             "XACK 1->0 id=256 status=Ok",
         ),
         (
-            60,
+            59,
             1,
             0,
             "rank 0 replies received",
             "XACK ?->0 id=256 status=Ok",
         ),
-        (64, 2, 0, "rank 0 completions", "completion 256"),
+        (63, 2, 0, "rank 0 completions", "completion 256"),
     ]);
     assert_eq!(timeline.story("put"), put);
     let get = told(&[
-        (68, 44, 0, "rank 0 calls", "get"),
-        (70, 1, 0, "rank 0 commands", "XGet"),
+        (67, 44, 0, "rank 0 calls", "get"),
+        (69, 1, 0, "rank 0 commands", "XGet"),
         (
-            81,
+            80,
             4,
             0,
             "rank 0 requests sent",
             "XGET 0->1 id=256 slot=0 offset=0 bytes=8",
         ),
         (
-            85,
+            84,
             4,
             0,
             "rank 1 requests received",
             "XGET 0->1 id=256 slot=0 offset=0 bytes=8",
         ),
         (
-            96,
+            95,
             5,
             0,
             "rank 1 replies sent",
             "XDATA 1->0 id=256 offset=4160 bytes=8",
         ),
         (
-            100,
+            99,
             5,
             0,
             "rank 0 replies received",
             "XDATA ?->0 id=256 offset=4160 bytes=8",
         ),
-        (105, 2, 0, "rank 0 memory, replies", "write at 0x1040"),
-        (108, 2, 0, "rank 0 completions", "completion 256"),
+        (104, 2, 0, "rank 0 memory, replies", "write at 0x1040"),
+        (107, 2, 0, "rank 0 completions", "completion 256"),
     ]);
     assert_eq!(timeline.story("get"), get);
 }
@@ -587,14 +587,14 @@ fn a_run_that_ends_badly_is_told_at_once() {
     let file = folder.path().join("t.json");
     let board = board_with(2, &format!("trace={}", file.display()));
     let ends = run(&board, |rank, port| {
-        port.wait(Cycle(100))?;
+        port.wait(Causes::NONE, Cycle(100))?;
         match rank {
             1 => Err(Error::BadOption {
                 option: "life",
                 value: 0,
                 rule: "it has to be more",
             }),
-            _ => port.wait(Cycle(1000)).map(drop),
+            _ => port.wait(Causes::NONE, Cycle(1000)).map(drop),
         }
     });
     assert!(ends.iter().all(std::result::Result::is_err));
@@ -645,7 +645,7 @@ fn runs_follow_each_other() {
     let timeline = Timeline::read(&folder.path().join("t.json"));
     let puts = timeline.find(|thread, name| thread.contains("calls") && name == "put");
     let begun: Vec<u64> = puts.iter().map(|&put| timeline.told(put).0).collect();
-    assert_eq!(begun, [27, 1027, 2027]);
+    assert_eq!(begun, [26, 1026, 2026]);
     let resets = timeline
         .others
         .iter()

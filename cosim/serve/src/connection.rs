@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use alcor::{Board, Cycle, Error, NodeAddr, PageOffset, Port, Wake};
+use alcor::{Board, Causes, Cycle, Error, NodeAddr, PageOffset, Port, Wake};
 use alcor_cosim::SimBoard;
 use alcor_shm::channel::Channel;
 use alcor_shm::fault::Fault;
@@ -207,9 +207,11 @@ impl Client<'_> {
                 let _ = self.end.store(&self.data);
                 Ok(0)
             }
-            Some(Ask::Wait { deadline }) => {
-                let wake = port.wait(Cycle(deadline))?;
-                Ok(u32::from(wake == Wake::Interrupt))
+            Some(Ask::Wait { awaited, deadline }) => {
+                Ok(match port.wait(Causes(awaited), Cycle(deadline))? {
+                    Wake::Raised(raised) => raised.0,
+                    Wake::Deadline => 0,
+                })
             }
             Some(Ask::TellWait { bytes }) => {
                 self.room_for(bytes)?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::{
-    Backend, Board, Cluster, Cycle, Error, GlobalRank, Job, JobError, LocalRank, NodeAddr,
-    PageOffset, Rights, Wake, identify,
+    Backend, Board, Causes, Cluster, Cycle, Error, GlobalRank, Job, JobError, LocalRank, NodeAddr,
+    Options, PageOffset, Rights, Wake, identify,
 };
 use alcor_abi::board::{CONTROL, MAGIC, STATUS};
 use alcor_abi::rank::{ACK_EVENTS, CAUSES, IRQ_ENABLE, RETIRED_WAKE, causes};
@@ -130,7 +130,10 @@ fn a_wait_ends_at_its_deadline() {
     let now = port.now().expect("the time");
     for cycles in [0, 10, 100_000] {
         let deadline = Cycle(port.now().expect("the time").0 + cycles);
-        assert_eq!(port.wait(deadline).expect("a wait"), Wake::Deadline);
+        assert_eq!(
+            port.wait(Causes::NONE, deadline).expect("a wait"),
+            Wake::Deadline
+        );
         assert!(port.now().expect("the time") >= deadline);
     }
     assert!(port.now().expect("the time").0 - now.0 >= 100_010);
@@ -187,7 +190,7 @@ fn a_peer_that_dies_is_noticed() {
         [0, 1].map(|rank| Arc::clone(&board).attach(LocalRank(rank)).expect("a port"));
     let began = Instant::now();
     let error = std::thread::scope(|scope| {
-        let waiting = scope.spawn(move || waits.wait(Cycle(2_000_000)));
+        let waiting = scope.spawn(move || waits.wait(Causes::NONE, Cycle(2_000_000)));
         std::thread::sleep(Duration::from_millis(5));
         drop(dies);
         waiting.join().expect("no panic").expect_err("a peer died")
@@ -340,7 +343,7 @@ fn a_dead_link_is_an_error() {
     assert!(dead(port.read32(PageOffset(CAUSES))));
     assert!(dead(port.read_board32(PageOffset(STATUS))));
     assert!(dead(board.read32(PageOffset(STATUS))));
-    assert!(dead(port.wait(Cycle(u64::MAX)).map(|_| 0)));
+    assert!(dead(port.wait(Causes::NONE, Cycle(u64::MAX)).map(|_| 0)));
     assert!(dead(port.leave().map(|()| 0)));
 }
 
@@ -353,10 +356,40 @@ fn a_reset_clears_dead_peers() {
         board.expect(2).expect("a run");
         let [mut lives, dies] =
             [0, 1].map(|rank| Arc::clone(&board).attach(LocalRank(rank)).expect("a port"));
-        assert_eq!(lives.wait(Cycle(0)).expect("a wait"), Wake::Deadline);
+        assert_eq!(
+            lives.wait(Causes::NONE, Cycle(0)).expect("a wait"),
+            Wake::Deadline
+        );
         drop(dies);
-        assert!(matches!(lives.wait(Cycle(0)), Err(Error::PeerDied { .. })));
+        assert!(matches!(
+            lives.wait(Causes::NONE, Cycle(0)),
+            Err(Error::PeerDied { .. })
+        ));
     }
+}
+
+/// A wait for a rank that computes has no limit on a card.
+#[test]
+fn a_rank_may_compute_for_longer_than_a_simulated_wait_lasts() {
+    let standin = served();
+    let received = Job::new(open(&standin))
+        .expect("a job")
+        .run(2, |rank| {
+            let mut found = [0];
+            if rank.pid().0 == 1 {
+                rank.recv(GlobalRank(0), 3, &mut found)?;
+                return Ok(found[0]);
+            }
+            let until = rank.now()?.0 + 2 * Options::SIMULATED_WATCHDOG;
+            // The other rank moves the time of the stand-in while it waits.
+            while rank.now()?.0 < until {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            rank.send(GlobalRank(1), 3, &[7_u32])?;
+            Ok(7)
+        })
+        .expect("a run");
+    assert_eq!(received, [7, 7]);
 }
 
 #[test]

@@ -94,8 +94,10 @@ pub enum Ask {
         /// Length in bytes.
         bytes: u32,
     },
-    /// [`alcor::Port::wait`]; the value is 1 for an interrupt.
+    /// [`alcor::Port::wait`]; the value is the register CAUSES, or 0 at the deadline.
     Wait {
+        /// Bits of the awaited causes.
+        awaited: u32,
         /// Deadline in cycles.
         deadline: u64,
     },
@@ -121,7 +123,9 @@ impl Ask {
             Ask::ReadBoard { offset } => [2, offset, 0, 0],
             Ask::WriteMemory { at, bytes } => [3, at, bytes, 0],
             Ask::ReadMemory { at, bytes } => [4, at, bytes, 0],
-            Ask::Wait { deadline } => [5, 0, deadline as u32, (deadline >> 32) as u32],
+            Ask::Wait { awaited, deadline } => {
+                [5, awaited, deadline as u32, (deadline >> 32) as u32]
+            }
             Ask::Leave => [6, 0, 0, 0],
             Ask::Drop => [7, 0, 0, 0],
             Ask::TellWait { bytes } => [8, 0, bytes, 0],
@@ -144,6 +148,7 @@ impl Ask {
                 bytes: low,
             },
             5 => Ask::Wait {
+                awaited: offset,
                 deadline: u64::from(high) << 32 | u64::from(low),
             },
             6 => Ask::Leave,
@@ -512,6 +517,7 @@ mod tests {
             Ask::WriteMemory { at: 1, bytes: 2 },
             Ask::ReadMemory { at: 3, bytes: 4 },
             Ask::Wait {
+                awaited: 7,
                 deadline: 5 << 32 | 6,
             },
             Ask::TellWait { bytes: 7 },

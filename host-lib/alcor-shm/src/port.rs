@@ -1,6 +1,8 @@
 //! The port of a rank, over its mailbox.
 
-use alcor::{Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake};
+use alcor::{
+    Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake,
+};
 
 use crate::ShmError;
 use crate::mailbox::{Ask, RankEnd};
@@ -111,12 +113,13 @@ impl Port for ShmPort {
         Ok(())
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error> {
         match self.ask(Ask::Wait {
+            awaited: awaited.0,
             deadline: deadline.0,
         })? {
             0 => Ok(Wake::Deadline),
-            _ => Ok(Wake::Interrupt),
+            raised => Ok(Wake::Raised(Causes(raised))),
         }
     }
 

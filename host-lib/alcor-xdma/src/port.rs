@@ -1,9 +1,9 @@
 //! The port of a rank: access to the rank's page, node memory and interrupt.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use alcor::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use alcor::{Causes, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, IRQ_ENABLE};
 use xdma::{Bar, C2h, CardAddr, CardLock, Event, H2c};
@@ -12,9 +12,11 @@ use crate::board::{XdmaBoard, place};
 
 /// Interval at which a sleeping rank checks that its peers are alive.
 const PEER_CHECK: Duration = Duration::from_millis(20);
-/// Shortest wait for which the rank sleeps. The system rounds a shorter sleep up to about this
-/// time.
-const SLEEP: Duration = Duration::from_micros(60);
+/// Longest time between two reads of the board's clock during a wait.
+const LONG: Duration = Duration::from_secs(1);
+/// Time for which a wait polls before it enables the interrupt and sleeps. A sleep takes at least
+/// about this long.
+const SPIN: Duration = Duration::from_micros(60);
 
 pub(crate) struct XdmaPort {
     board: Arc<XdmaBoard>,
@@ -24,8 +26,8 @@ pub(crate) struct XdmaPort {
     to_card: H2c,
     from_card: C2h,
     event: Event,
-    /// Value last written to IRQ_ENABLE: the causes that raise the interrupt.
-    enabled: u32,
+    /// Value of IRQ_ENABLE.
+    enabled: Causes,
     has_left: bool,
     _held: CardLock,
 }
@@ -44,13 +46,15 @@ impl XdmaPort {
             count => channels[(rank.0 % count) as usize],
         };
         let (page, board_page) = board.pages(rank)?;
+        // A former holder may have died while it slept.
+        page.write32(place(PageOffset(IRQ_ENABLE)), 0)?;
         Ok(Self {
             page,
             board_page,
             to_card: card.h2c(channel(card.h2c_channels()))?,
             from_card: card.c2h(channel(card.c2h_channels()))?,
             event: card.event(rank.0)?,
-            enabled: 0,
+            enabled: Causes::NONE,
             has_left: false,
             board,
             rank,
@@ -73,6 +77,59 @@ impl XdmaPort {
         Ok(CardAddr(base + u64::from(at.0)))
     }
 
+    /// Polls for a while. Then enables the interrupt, and sleeps between polls.
+    fn poll_and_sleep(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
+        let khz = u64::from(self.board.shape().clock_khz);
+        let began = Instant::now();
+        // The time of the host at which the clock of the board is read, and not before: three reads
+        // of registers.
+        let mut next_clock = began;
+        let mut is_late = false;
+        loop {
+            self.board.check_peers()?;
+            // The event is only a flag of the driver. The register decides.
+            let raised = Causes(self.read(CAUSES)?);
+            if raised.meets(awaited) {
+                return Ok(Wake::Raised(raised));
+            }
+            if is_late {
+                return Ok(Wake::Deadline);
+            }
+            let mut now = Instant::now();
+            if now >= next_clock {
+                let cycle = self.now()?;
+                // A cause may have been raised since the last read.
+                is_late = cycle >= deadline;
+                let cycles = deadline.0.saturating_sub(cycle.0);
+                let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
+                now = Instant::now();
+                next_clock = now + left.min(LONG);
+            }
+            let left = next_clock.saturating_duration_since(now);
+            if is_late || now - began < SPIN || left < SPIN {
+                continue;
+            }
+            if self.enabled != awaited {
+                // The next read finds a cause that has been raised before.
+                self.enable(awaited)?;
+                continue;
+            }
+            let result = self.event.wait(Some(left.min(PEER_CHECK)));
+            self.checked(result)?;
+        }
+    }
+
+    /// Writes IRQ_ENABLE, unless it has this value.
+    fn enable(&mut self, causes: Causes) -> Result<()> {
+        if self.enabled != causes {
+            self.enabled = causes;
+            let register = place(PageOffset(IRQ_ENABLE));
+            let written = self.page.write32(register, causes.0);
+            self.checked(written)?;
+        }
+        Ok(())
+    }
+
     fn checked<T>(&self, result: xdma::Result<T>) -> Result<T> {
         result.map_err(|error| self.board.error(error))
     }
@@ -90,9 +147,6 @@ impl XdmaPort {
 
 impl Port for XdmaPort {
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
-        if offset.0 == IRQ_ENABLE {
-            self.enabled = value;
-        }
         self.checked(self.page.write32(place(offset), value))
     }
 
@@ -116,25 +170,11 @@ impl Port for XdmaPort {
         self.checked(result)
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
-        let khz = u64::from(self.board.shape().clock_khz);
-        loop {
-            self.board.check_peers()?;
-            // The event is only a flag of the driver. The interrupt's level decides.
-            if self.read(CAUSES)? & self.enabled != 0 {
-                return Ok(Wake::Interrupt);
-            }
-            let now = self.now()?;
-            if now >= deadline {
-                return Ok(Wake::Deadline);
-            }
-            let cycles = deadline.0 - now.0;
-            let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
-            if left > SLEEP {
-                let result = self.event.wait(Some(left.min(PEER_CHECK)));
-                self.checked(result)?;
-            }
-        }
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
+        let wake = self.poll_and_sleep(awaited, deadline);
+        // Nothing interrupts the host outside a wait.
+        let disabled = self.enable(Causes::NONE);
+        wake.and_then(|wake| disabled.map(|()| wake))
     }
 
     fn now(&mut self) -> Result<Cycle> {

@@ -180,12 +180,59 @@ impl BoardInfo {
     }
 }
 
+/// Causes of a rank's interrupt: bits of the register CAUSES.
+///
+/// # Examples
+/// ```
+/// use alcor::Causes;
+/// use alcor_abi::rank::causes;
+///
+/// let awaited = Causes::from(causes::COMPLETION) | Causes::from(causes::EVENT);
+/// assert!(awaited.has(causes::EVENT) && !awaited.has(causes::BARRIER));
+/// assert!(awaited.meets(Causes::from(causes::COMPLETION)));
+/// assert!(!awaited.meets(Causes::NONE));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Causes(pub u32);
+
+impl Causes {
+    /// No cause.
+    pub const NONE: Causes = Causes(0);
+
+    /// Returns whether the cause `field` is among these causes.
+    #[must_use]
+    pub const fn has(self, field: alcor_abi::Field) -> bool {
+        field.get(self.0) != 0
+    }
+
+    /// Returns whether these causes and `others` have a cause in common.
+    #[must_use]
+    pub const fn meets(self, others: Causes) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+impl From<alcor_abi::Field> for Causes {
+    fn from(field: alcor_abi::Field) -> Causes {
+        Causes(field.mask())
+    }
+}
+
+impl std::ops::BitOr for Causes {
+    type Output = Causes;
+
+    fn bitor(self, other: Causes) -> Causes {
+        Causes(self.0 | other.0)
+    }
+}
+
 /// The reason why [`Port::wait`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// The rank's interrupt is raised. CAUSES holds the causes.
-    Interrupt,
-    /// The deadline has passed, and the interrupt is not raised.
+    /// An awaited cause is raised. The value is the register CAUSES: all raised causes, awaited or
+    /// not.
+    Raised(Causes),
+    /// The deadline has passed, and no awaited cause is raised.
     Deadline,
 }
 
@@ -350,12 +397,15 @@ pub trait Port: Send {
     /// If the range is not in node memory; as [`Port::write32`].
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error>;
 
-    /// Waits until the rank's interrupt is raised or `deadline` has passed. All earlier writes have
-    /// taken effect before. With no enabled interrupt, the wait lasts until the deadline.
+    /// Waits until one of the causes `awaited` is raised, or `deadline` has passed. All earlier
+    /// writes have taken effect before. Without a cause, the wait lasts until the deadline.
+    ///
+    /// The register IRQ_ENABLE belongs to the port, which may enable the interrupt during the wait.
+    /// Where host code takes real time, no interrupt is enabled outside a wait.
     ///
     /// # Errors
     /// If a peer died, a watchdog ended the run, or the board can't be reached.
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error>;
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error>;
 
     /// Returns the present time.
     ///

@@ -190,7 +190,7 @@ impl Rank {
         self.write(&mut inbox, 0, &vec![0; mail.counts_bytes() as usize])?;
         let window = self.register(&inbox, Rights::WRITE)?;
         let mail = Mail::new(me, mail, window.slot(), inbox, outbox);
-        self.progress.software = Some(Software::new(mail, self.options.watchdog_cycles / 2));
+        self.progress.software = Some(Software::new(mail, self.options.hardware_limit() / 2));
         let members: Arc<[GlobalRank]> = (0..self.nprocs()).map(GlobalRank).collect();
         let tree = self.tree(&members);
         let world = Communicator {

@@ -37,8 +37,11 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Limit of a wait in cycles. Each byte of the rank's transfers under way adds a cycle.
-    pub watchdog_cycles: u64,
+    /// Limit of a wait in cycles. Each byte of the rank's transfers under way adds a cycle. Without
+    /// a value, the limit is [`Options::SIMULATED_WATCHDOG`] on boards whose time stands still while
+    /// host code runs. On other boards, as cards, waits for other ranks have no limit then, because
+    /// a rank may compute for any time. [`Rank::wait_timeout`] waits for a limited time.
+    pub watchdog_cycles: Option<u64>,
     /// Entries of the completion ring, a power of two up to 32768. They limit the number of
     /// transfers under way. At most three quarters of the entries serve messages and posted
     /// receives.
@@ -64,7 +67,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            watchdog_cycles: 2_000_000,
+            watchdog_cycles: None,
             ring_entries: 256,
             strict: false,
             software_collectives: false,
@@ -76,10 +79,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Default of [`Options::watchdog_cycles`] on boards whose time stands still while host code
+    /// runs. On every board, the limit of waits that depend on the hardware alone, as for a reset.
+    pub const SIMULATED_WATCHDOG: u64 = 2_000_000;
+
     /// Sets [`Options::watchdog_cycles`].
     #[must_use]
     pub fn watchdog_cycles(mut self, cycles: u64) -> Options {
-        self.watchdog_cycles = cycles;
+        self.watchdog_cycles = Some(cycles);
         self
     }
 
@@ -123,6 +130,30 @@ impl Options {
     pub fn topology(mut self, topology: Topology) -> Options {
         self.topology = topology;
         self
+    }
+
+    /// Sets the defaults that depend on the boards.
+    pub(crate) fn with_defaults_of<'a>(
+        mut self,
+        boards: impl IntoIterator<Item = &'a Arc<dyn Board>>,
+    ) -> Options {
+        let mut boards = boards.into_iter();
+        self.watchdog_cycles.get_or_insert_with(|| {
+            if boards.all(|board| board.time_stands_still()) {
+                Options::SIMULATED_WATCHDOG
+            } else {
+                u64::MAX
+            }
+        });
+        self
+    }
+
+    /// Limit of a wait that depends on the hardware alone, in cycles.
+    pub(crate) fn hardware_limit(&self) -> u64 {
+        match self.watchdog_cycles {
+            Some(u64::MAX) | None => Options::SIMULATED_WATCHDOG,
+            Some(cycles) => cycles,
+        }
     }
 
     pub(crate) fn check(&self, info: &BoardInfo) -> Result<()> {
@@ -283,7 +314,9 @@ impl Job {
         let cluster = cluster.into();
         let info = cluster.identify()?;
         options.check(&info)?;
-        let options = options.topology(*cluster.topology());
+        let options = options
+            .topology(*cluster.topology())
+            .with_defaults_of(cluster.boards());
         Ok(Job {
             cluster,
             info,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Board, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Result, Sight, Wake,
+    Board, Causes, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Result, Sight,
+    Wake,
 };
 
 /// A board over another board. Every method that the layer does not define passes its call on.
@@ -140,8 +141,8 @@ pub trait PortLayer: Send {
         self.below().read_memory(at, data)
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
-        self.below().wait(deadline)
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
+        self.below().wait(awaited, deadline)
     }
 
     fn now(&mut self) -> Result<Cycle> {
@@ -191,8 +192,8 @@ impl<L: PortLayer> Port for L {
         PortLayer::read_memory(self, at, data)
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
-        PortLayer::wait(self, deadline)
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
+        PortLayer::wait(self, awaited, deadline)
     }
 
     fn now(&mut self) -> Result<Cycle> {

@@ -23,7 +23,8 @@ use crate::request::Outstanding;
 use crate::software::Software;
 use crate::watchdog::Awaited;
 use crate::{
-    AbortReason, BoardInfo, Cluster, Cycle, GlobalRank, NodeAddr, Options, PageOffset, Port, Result,
+    AbortReason, BoardInfo, Causes, Cluster, Cycle, GlobalRank, NodeAddr, Options, PageOffset,
+    Port, Result,
 };
 
 /// The event that advances a wait.
@@ -68,7 +69,10 @@ pub(crate) struct Progress {
     board: u32,
     /// The boards of the run, if this process has them.
     cluster: Option<Cluster>,
+    /// Limit of a wait in cycles.
     watchdog_cycles: u64,
+    /// Limit of a wait that depends on the hardware alone, in cycles.
+    hardware_limit: u64,
     credits: Credits,
     ring: Ring,
     pub(crate) outstanding: Outstanding,
@@ -78,7 +82,6 @@ pub(crate) struct Progress {
     pub(crate) software: Option<Software>,
     /// Values of [`OPERANDS`] in the hardware; `None` if unknown.
     operands: [Option<u32>; OPERANDS.len()],
-    irq_enable: u32,
     cq_wake: u32,
     retired_wake: Option<u32>,
     /// Number of posted barriers that have not been acknowledged.
@@ -137,7 +140,7 @@ const OPERANDS: [Opcode; 8] = [
     Opcode::XCompareHigh,
 ];
 /// Causes that end every wait.
-const ALWAYS: u32 = causes::ABORTED.mask() | causes::EVENT.mask();
+const ALWAYS: Causes = Causes(causes::ABORTED.mask() | causes::EVENT.mask());
 
 impl Progress {
     /// Brings a rank's page to a known state: ring at address 0, no credit in use.
@@ -149,7 +152,6 @@ impl Progress {
         options: &Options,
     ) -> Result<Progress> {
         let ring_entries = options.ring_entries;
-        write(&mut *port, rank::IRQ_ENABLE, 0)?;
         write(&mut *port, rank::CQ_SIZE, ring_entries.ilog2())?;
         write(&mut *port, rank::CQ_BASE, 0)?;
         write(&mut *port, rank::CQ_TAIL, 0)?;
@@ -165,7 +167,8 @@ impl Progress {
             nprocs: place.nprocs,
             board: place.board,
             cluster: place.cluster,
-            watchdog_cycles: options.watchdog_cycles,
+            watchdog_cycles: options.watchdog_cycles.unwrap_or(u64::MAX),
+            hardware_limit: options.hardware_limit(),
             credits: Credits::of(info.command_credits, 0),
             ring: Ring {
                 base: NodeAddr(0),
@@ -185,7 +188,6 @@ impl Progress {
             messages,
             software: None,
             operands: [None; OPERANDS.len()],
-            irq_enable: 0,
             cq_wake: 1,
             retired_wake: None,
             barriers: 0,

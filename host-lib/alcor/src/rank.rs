@@ -151,6 +151,7 @@ impl Rank {
         options: &Options,
     ) -> Result<Rank> {
         options.check(&info)?;
+        let options = &options.with_defaults_of([&board]);
         let number = if info.has_switch() {
             pid.0 / info.ranks
         } else {
@@ -639,7 +640,7 @@ impl Rank {
         place: Place,
         options: &Options,
     ) -> Result<Rank> {
-        if let Err(error) = take_over(&mut *port, place.me, &info, options.watchdog_cycles) {
+        if let Err(error) = take_over(&mut *port, place.me, &info, options.hardware_limit()) {
             // The run has not begun, so no peer must see a death.
             let _ = port.leave();
             return Err(error);

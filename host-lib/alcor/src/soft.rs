@@ -31,7 +31,9 @@ use alcor_abi::board;
 
 use self::port::SoftPort;
 use self::rank::{SoftRank, target_of};
-use crate::{Backend, Board, Cluster, Error, GlobalRank, LocalRank, PageOffset, Port, Result};
+use crate::{
+    Backend, Board, Causes, Cluster, Error, GlobalRank, LocalRank, PageOffset, Port, Result,
+};
 
 /// The parameters of a [`SoftBoard`].
 #[derive(Debug, Clone, Copy)]
@@ -251,9 +253,8 @@ struct State {
 }
 
 impl State {
-    fn interrupt(&self, index: usize) -> bool {
-        let rank = &self.ranks[index];
-        rank.causes(self.aborted.is_some()) & rank.irq_enable != 0
+    fn raised(&self, index: usize) -> Causes {
+        self.ranks[index].causes(self.aborted.is_some())
     }
 
     /// The earliest deadline, if time may advance: all ranks of the run wait and none has been
@@ -266,7 +267,7 @@ impl State {
         for (index, rank) in self.ranks.iter().enumerate() {
             if rank.attached && !rank.left {
                 let deadline = rank.waiting?;
-                if self.interrupt(index) || deadline <= self.now {
+                if self.raised(index).meets(rank.awaited) || deadline <= self.now {
                     return None;
                 }
                 earliest = earliest.min(deadline);

@@ -1,8 +1,10 @@
 //! Takeover of a rank that had another holder: resets one rank while the other ranks continue.
 
-use alcor_abi::rank::{IRQ_ENABLE, RANK_RESET, RESET_STATE, rank_reset, reset_state};
+use alcor_abi::rank::{RANK_RESET, RESET_STATE, rank_reset, reset_state};
 
-use crate::{BoardInfo, Cycle, Error, GlobalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use crate::{
+    BoardInfo, Causes, Cycle, Error, GlobalRank, NodeAddr, PageOffset, Port, Result, Wake,
+};
 
 /// Cycles between two reads of RESET_STATE, which raises no interrupt.
 const POLL: u64 = 64;
@@ -36,7 +38,6 @@ pub(crate) fn take_over(
     if !is(found, reset_state::USED) {
         return Ok(());
     }
-    port.write32(PageOffset(IRQ_ENABLE), 0)?;
     port.write32(PageOffset(RANK_RESET), rank_reset::RESET.mask())?;
     // The first read may come before the effect of the write. The count distinguishes this reset
     // from the last one.
@@ -70,7 +71,7 @@ fn wait_until(
                 state,
             });
         }
-        port.wait(Cycle(now.0.saturating_add(POLL)))?;
+        port.wait(Causes::NONE, Cycle(now.0.saturating_add(POLL)))?;
     }
 }
 
@@ -125,7 +126,7 @@ impl Port for NoPort {
         gone()
     }
 
-    fn wait(&mut self, _: Cycle) -> Result<Wake> {
+    fn wait(&mut self, _: Causes, _: Cycle) -> Result<Wake> {
         gone()
     }
 

@@ -191,7 +191,7 @@ pub type alcor_message_t = *mut alcor_message;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct alcor_options_t {
     /// Longest wait in cycles; a wait may last one cycle more for each outstanding byte. Default:
-    /// 2000000.
+    /// 2000000 on a simulated board, no limit on a card.
     pub watchdog_cycles: u64,
     /// Largest number of outstanding transfers: a power of two, at most 32768. Default: 256.
     pub ring_entries: u32,

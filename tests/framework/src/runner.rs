@@ -32,7 +32,7 @@ impl Default for Settings {
             seed: 0,
             tier: Tier::default(),
             own_boards: false,
-            watchdog_cycles: Options::default().watchdog_cycles,
+            watchdog_cycles: Options::SIMULATED_WATCHDOG,
             time_limit: None,
         }
     }

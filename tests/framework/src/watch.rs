@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use alcor::{
-    Board, BoardLayer, Cluster, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port, PortLayer,
-    Result, Wake,
+    Board, BoardLayer, Causes, Cluster, Cycle, LocalRank, NodeAddr, Opcode, PageOffset, Port,
+    PortLayer, Result, Wake,
 };
 use alcor_abi::command;
 
@@ -209,8 +209,8 @@ impl PortLayer for WatchedPort {
         self.during(Doing::Memory, |port| port.read_memory(at, data))
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
-        self.during(Doing::Waits, |port| port.wait(deadline))
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
+        self.during(Doing::Waits, |port| port.wait(awaited, deadline))
     }
 
     fn leave(&mut self) -> Result<()> {

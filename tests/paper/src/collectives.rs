@@ -18,8 +18,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use alcor::{
-    Cluster, Communicator, Cycle, Job, Operation, Options, Rank, Receipt, Reducible, Region,
-    Status, Topology,
+    Causes, Cluster, Communicator, Cycle, Job, Operation, Options, Rank, Receipt, Reducible,
+    Region, Status, Topology,
 };
 use alcor_abi::packets::kernel_head;
 
@@ -461,7 +461,7 @@ impl CommonStart {
             .max();
         let start = last.unwrap_or(0) + HEAD_START;
         while rank.now()?.0 < start {
-            rank.lab().port().wait(Cycle(start))?;
+            rank.lab().port().wait(Causes::NONE, Cycle(start))?;
         }
         Ok(rank.now()?.0)
     }

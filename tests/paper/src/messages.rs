@@ -7,8 +7,8 @@
 //! [`Bound`] describes the bound.
 
 use alcor::{
-    Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request, Rights,
-    Source, Tag,
+    Causes, Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request,
+    Rights, Source, Tag,
 };
 
 use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
@@ -526,7 +526,7 @@ fn start(rank: &mut Rank) -> Result<Cycle, Error> {
 fn rest(rank: &mut Rank) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + REST);
     while rank.now()? < until {
-        rank.lab().port().wait(until)?;
+        rank.lab().port().wait(Causes::NONE, until)?;
     }
     Ok(())
 }

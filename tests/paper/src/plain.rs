@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use alcor::soft::SoftBoard;
 use alcor::{
-    Board, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, Result, Status, Wake,
+    Board, Causes, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, Result, Status,
+    Wake,
 };
 use alcor_abi::packets::{cq_entry, x_commit};
 use alcor_abi::rank::{self, causes};
@@ -99,9 +100,7 @@ impl PlainPort {
     fn plain(&mut self) -> Result<Option<&mut Plain>> {
         if self.plain.is_none() && self.is_plain.load(Ordering::Relaxed) {
             let mut registers = [0; PAGE_BYTES as usize / 4];
-            for register in [rank::CQ_WAKE, rank::IRQ_ENABLE] {
-                registers[register as usize / 4] = self.inner.read32(PageOffset(register))?;
-            }
+            registers[rank::CQ_WAKE as usize / 4] = self.inner.read32(PageOffset(rank::CQ_WAKE))?;
             self.plain = Some(Plain {
                 registers,
                 ring: [0; (RING * CQ_ENTRY_BYTES) as usize],
@@ -194,13 +193,13 @@ impl Port for PlainPort {
         }
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         match self.plain()? {
             Some(plain) => Ok(match plain.read(rank::CAUSES) {
                 0 => Wake::Deadline,
-                _ => Wake::Interrupt,
+                raised => Wake::Raised(Causes(raised)),
             }),
-            None => self.inner.wait(deadline),
+            None => self.inner.wait(awaited, deadline),
         }
     }
 

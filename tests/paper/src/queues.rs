@@ -7,7 +7,7 @@
 //! figure therefore includes a message without queues and a barrier: the figure for an empty queue.
 
 use alcor::{
-    Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request,
+    Causes, Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request,
 };
 use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
 
@@ -64,7 +64,7 @@ pub fn rows(
 fn rest(rank: &mut Rank) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + REST);
     while rank.now()? < until {
-        rank.lab().port().wait(until)?;
+        rank.lab().port().wait(Causes::NONE, until)?;
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use std::time::Instant;
 use std::{env, fs, io, process};
 
 use alcor::{
-    Board, BoardLayer, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options, PageOffset,
-    Port, PortLayer, Rank, Wake,
+    Board, BoardLayer, Causes, Cycle, Error as BoardError, Job, LocalRank, NodeAddr, Options,
+    PageOffset, Port, PortLayer, Rank, Wake,
 };
 use alcor_abi::{CQ_ENTRY_BYTES, PAGE_BYTES, rank};
 use alcor_cosim::{CosimError, Hardware, SimBoard, core_sources};
@@ -346,6 +346,7 @@ impl BoardLayer for Tap {
         Ok(Box::new(TapPort {
             port,
             rank,
+            enabled: None,
             tap: self,
         }))
     }
@@ -354,6 +355,8 @@ impl BoardLayer for Tap {
 struct TapPort {
     port: Box<dyn Port>,
     rank: LocalRank,
+    /// Value of IRQ_ENABLE, which the port below writes.
+    enabled: Option<Causes>,
     tap: Arc<Tap>,
 }
 
@@ -417,11 +420,15 @@ impl PortLayer for TapPort {
         Ok(())
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, BoardError> {
-        let wake = self.port.wait(deadline)?;
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, BoardError> {
+        if self.enabled.replace(awaited) != Some(awaited) {
+            self.push(Call::Write(rank::IRQ_ENABLE, awaited.0));
+        }
+        let wake = self.port.wait(awaited, deadline)?;
         // A wait that ended at its deadline lies between two reads of a register. One read is kept.
-        if wake == Wake::Interrupt {
+        if let Wake::Raised(raised) = wake {
             self.push(Call::Irq);
+            self.push(Call::Read(rank::CAUSES, raised.0));
         }
         Ok(wake)
     }

@@ -8,7 +8,7 @@ use super::{Line, Message, MessageKind, MessageStatus, PAUSE, Queued, longer};
 use crate::progress::{Progress, Wanted};
 use crate::request::{Descriptor, Held, NOTHING, Request};
 use crate::watchdog::Awaited;
-use crate::{Cycle, Error, Result, Wake};
+use crate::{Cycle, Error, Result};
 
 impl Progress {
     /// Starts a send or receive: posts the operation, or queues it. Operations of the library come
@@ -248,16 +248,18 @@ impl Progress {
             None => *deadline.insert(self.deadline()?),
         };
         if now >= until {
-            until = self.give_up(|progress| progress.awaited_message(message), began, now)?;
+            until = self.give_up(
+                |progress| progress.awaited_message(message),
+                self.patience(),
+                began,
+                now,
+            )?;
             *deadline = Some((began, until));
         }
         self.listen(began, now)?;
-        self.arm(&Wanted::Nothing)?;
+        let causes = self.causes_of(&Wanted::Nothing)?;
         let look = Cycle(now.0.saturating_add(cycles));
-        if let Wake::Interrupt = self.port.wait(look.min(until))? {
-            self.take_in()?;
-        }
-        Ok(())
+        self.wait_and_take_in(causes, look.min(until))
     }
 
     /// Cancels the receive of this number, unless the receive has ended.

@@ -8,7 +8,7 @@
 use super::Progress;
 use crate::request::{CollectiveDescriptor, Descriptor, Request};
 use crate::software::Software;
-use crate::{Cycle, Error, Result};
+use crate::{Causes, Cycle, Error, Result};
 
 /// Maximum length of the wait for the calls, in cycles.
 const LIMIT: u64 = 1 << 16;
@@ -56,25 +56,39 @@ impl Progress {
         software: &mut Software,
         collective: &CollectiveDescriptor,
     ) -> Result<()> {
+        let pauses = |waited: u64| (waited / 8).clamp(*PAUSE.start(), *PAUSE.end());
+        self.poll_for_calls(LIMIT, LINGER, pauses, |progress, now| {
+            software.advance(progress, now)?;
+            Ok(software.has_compared(collective))
+        })
+    }
+
+    /// Polls until `linger` cycles after `look` has found the calls of all other ranks, but for at
+    /// most `limit` cycles. `pause` returns the cycles until the next poll from the cycles of the
+    /// wait so far.
+    pub(super) fn poll_for_calls(
+        &mut self,
+        limit: u64,
+        linger: u64,
+        pause: impl Fn(u64) -> u64,
+        mut look: impl FnMut(&mut Progress, Cycle) -> Result<bool>,
+    ) -> Result<()> {
+        let after = |now: Cycle, cycles: u64| Cycle(now.0.saturating_add(cycles));
         let began = self.port.now()?;
-        let after = |cycles: u64| Cycle(began.0.saturating_add(cycles));
-        let mut until = after(LIMIT.min(self.watchdog_cycles / 2));
-        let mut has_compared = false;
+        let mut until = after(began, limit.min(self.watchdog_cycles / 2));
+        let mut has_all = false;
         let mut now = began;
         loop {
-            software.advance(self, now)?;
-            if !has_compared && software.has_compared(collective) {
-                has_compared = true;
-                until = until.min(Cycle(now.0.saturating_add(LINGER)));
+            if look(self, now)? && !has_all {
+                has_all = true;
+                until = until.min(after(now, linger));
             }
             if now >= until {
                 return Ok(());
             }
-            // No interrupt: an abort by a member that knows all calls must not end this wait.
-            self.disable_interrupts()?;
-            let pause = ((now.0 - began.0) / 8).clamp(*PAUSE.start(), *PAUSE.end());
-            self.port
-                .wait(until.min(Cycle(now.0.saturating_add(pause))))?;
+            // No cause: an abort by a rank that knows all calls must not end this wait.
+            let next = after(now, pause(now.0 - began.0));
+            self.port.wait(Causes::NONE, until.min(next))?;
             now = self.port.now()?;
         }
     }

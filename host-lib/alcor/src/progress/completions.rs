@@ -8,13 +8,18 @@ use super::{ENTRIES_AT_ONCE, Progress};
 use crate::credits::after;
 use crate::ending::Completion;
 use crate::request::CompletedOperation;
-use crate::{Error, GlobalRank, NodeAddr, Result};
+use crate::{Causes, Error, GlobalRank, NodeAddr, Result};
 
 impl Progress {
-    /// Handles all pending events.
-    pub(crate) fn take_in(&mut self) -> Result<()> {
-        let pending = self.read(rank::CAUSES)?;
-        let is = |cause: alcor_abi::Field| cause.get(pending) != 0;
+    /// Reads the pending causes, and handles all of them.
+    pub(crate) fn take_in_pending(&mut self) -> Result<()> {
+        let pending = Causes(self.read(rank::CAUSES)?);
+        self.take_in(pending)
+    }
+
+    /// Handles all pending causes, given as the register CAUSES.
+    pub(crate) fn take_in(&mut self, pending: Causes) -> Result<()> {
+        let is = |cause: alcor_abi::Field| pending.has(cause);
         if is(causes::EVENT) {
             self.take_events()?;
         }

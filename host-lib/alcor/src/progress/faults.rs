@@ -126,36 +126,27 @@ impl Progress {
             ..RankWait::new(self.me, self.nprocs, awaited, true)
         };
         self.port.tell_wait(Some(&call))?;
-        let found = self.wait_for_calls_at_mismatch();
+        let found = self.declared_calls();
         self.port.tell_wait(None)?;
         found
     }
 
-    fn wait_for_calls_at_mismatch(&mut self) -> Result<Vec<RankWait>> {
-        // No interrupt: an abort by a rank that knows all calls must not end this wait.
-        self.disable_interrupts()?;
-        let mut now = self.port.now()?;
-        let mut until = Cycle(
-            now.0
-                .saturating_add(CALLS_LIMIT.min(self.watchdog_cycles / 2)),
-        );
+    /// Waits for the calls that the other ranks declare, and returns them.
+    fn declared_calls(&mut self) -> Result<Vec<RankWait>> {
         let mut found: Vec<RankWait> = Vec::new();
-        loop {
-            let is_missing = found.len() + 1 < self.nprocs as usize;
-            if is_missing && let Some(sight) = self.port.sight()? {
+        let others = (self.nprocs as usize).saturating_sub(1);
+        let pause = |_| CALLS_PAUSE;
+        self.poll_for_calls(CALLS_LIMIT, CALLS_LINGER, pause, |progress, _| {
+            // A rank that has seen all calls may leave while others look.
+            if found.len() < others
+                && let Some(sight) = progress.port.sight()?
+            {
                 found = sight.waits;
-                found.retain(|wait| wait.is_over && wait.rank != self.me);
-                if found.len() + 1 >= self.nprocs as usize {
-                    until = until.min(Cycle(now.0.saturating_add(CALLS_LINGER)));
-                }
+                found.retain(|wait| wait.is_over && wait.rank != progress.me);
             }
-            if now >= until {
-                return Ok(found);
-            }
-            let next = Cycle(now.0.saturating_add(CALLS_PAUSE));
-            self.port.wait(until.min(next))?;
-            now = self.port.now()?;
-        }
+            Ok(found.len() >= others)
+        })?;
+        Ok(found)
     }
 
     pub(super) fn watchdog(

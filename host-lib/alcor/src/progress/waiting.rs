@@ -7,7 +7,7 @@ use crate::messages::Message;
 use crate::request::{Descriptor, Request};
 use crate::software::Software;
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage};
-use crate::{Cycle, Error, RankWait, Result, Wake};
+use crate::{Causes, Cycle, Error, RankWait, Result, Wake};
 
 /// Cycles of a wait after which the wait is declared to the port.
 const DECLARE_AFTER: u64 = 4096;
@@ -53,7 +53,7 @@ impl Progress {
             if self.messages.listen_after == 0 {
                 self.listen(began, began)?;
             }
-            self.arm(&want)?;
+            let causes = self.causes_of(&want)?;
             let next_look = self.next_look()?;
             let has_looks = next_look < Cycle(u64::MAX);
             // A declared wait ends only by an interrupt, so the last time to listen comes first. A
@@ -66,7 +66,7 @@ impl Progress {
                 declare_at
             };
             let look = look.min(self.next_listening(began));
-            let wake = match self.port.wait(until.min(look)) {
+            let wake = match self.port.wait(causes, until.min(look)) {
                 Err(Error::Deadlock { .. }) if events::MISMATCH.get(self.faults) != 0 => {
                     return Err(self.barrier_mismatch(awaited(self)));
                 }
@@ -80,19 +80,25 @@ impl Progress {
                         self.declare_wait(&awaited(self), has_looks)?;
                     }
                 }
-                Wake::Interrupt => {
-                    self.take_in()?;
-                    // An interrupt that never falls must not keep a wait going for ever.
+                Wake::Raised(causes) => {
+                    self.take_in(causes)?;
+                    // A cause that never falls must not keep a wait going for ever.
                     wakes += 1;
                     if wakes.is_multiple_of(LOOK_AT_CLOCK) && self.port.now()? >= until {
-                        deadline = Some((began, self.give_up(&awaited, began, until)?));
+                        deadline = Some((
+                            began,
+                            self.give_up(&awaited, self.patience(), began, until)?,
+                        ));
                     }
                 }
                 Wake::Deadline => {
                     if events::MISMATCH.get(self.faults) != 0 {
                         return Err(self.barrier_mismatch(awaited(self)));
                     }
-                    deadline = Some((began, self.give_up(&awaited, began, until)?));
+                    deadline = Some((
+                        began,
+                        self.give_up(&awaited, self.patience(), began, until)?,
+                    ));
                 }
             }
         }
@@ -119,17 +125,15 @@ impl Progress {
             if now >= limit {
                 // Completions since the last check count too.
                 self.wake_at_completion(1)?;
-                self.take_in()?;
+                self.take_in_pending()?;
                 return Ok(matches!(wanted(self), Wanted::Nothing));
             }
             // Short waits one after the other count as one.
             let began = self.messages.overflow.waits_since(now);
             self.listen(began, now)?;
-            self.arm(&want)?;
+            let causes = self.causes_of(&want)?;
             let look = self.next_look()?.min(self.next_listening(began));
-            if let Wake::Interrupt = self.port.wait(limit.min(look))? {
-                self.take_in()?;
-            }
+            self.wait_and_take_in(causes, limit.min(look))?;
         }
     }
 
@@ -153,15 +157,8 @@ impl Progress {
         done: impl Fn(u32) -> bool,
     ) -> Result<u32> {
         self.look_until(REGISTER_POLL, awaited, |progress| {
-            while progress.drive()? {}
             let value = progress.read(register)?;
-            if done(value) {
-                return Ok(Some(value));
-            }
-            progress.check()?;
-            // Driving may have changed the enabled interrupt.
-            progress.arm(&Wanted::Nothing)?;
-            Ok(None)
+            Ok(done(value).then_some(value))
         })
     }
 
@@ -174,20 +171,27 @@ impl Progress {
     ) -> Result<T> {
         self.wait_is_over()?;
         self.messages.stop_listening();
-        let (began, mut deadline) = self.deadline()?;
+        let began = self.port.now()?;
+        let limit = match awaited {
+            // Another rank writes the word.
+            Awaited::Word { .. } => self.patience(),
+            _ => self.hardware_limit.saturating_add(self.outstanding.bytes()),
+        };
+        let mut deadline = Cycle(began.0.saturating_add(limit));
         loop {
+            while self.drive()? {}
             if let Some(found) = look(self)? {
                 return Ok(found);
             }
+            self.check()?;
+            let causes = self.causes_of(&Wanted::Nothing)?;
             let now = self.port.now()?;
             if now >= deadline {
-                deadline = self.give_up(|_| awaited.clone(), began, now)?;
+                deadline = self.give_up(|_| awaited.clone(), limit, began, now)?;
             }
             self.listen(began, now)?;
             let again = Cycle(now.0.saturating_add(every));
-            if let Wake::Interrupt = self.port.wait(again.min(deadline))? {
-                self.take_in()?;
-            }
+            self.wait_and_take_in(causes, again.min(deadline))?;
         }
     }
 
@@ -248,22 +252,23 @@ impl Progress {
     }
 
     /// Maximum length of a wait in cycles. Each byte under way adds a cycle.
-    fn patience(&self) -> u64 {
+    pub(crate) fn patience(&self) -> u64 {
         self.watchdog_cycles
             .saturating_add(self.outstanding.bytes())
     }
 
-    /// Ends a wait that has exceeded its limit. If the run makes progress, or the backend has a
+    /// Ends a wait that has exceeded its limit of `patience` cycles. If the run makes progress, or the backend has a
     /// larger limit, returns a new deadline instead.
     pub(crate) fn give_up(
         &mut self,
         awaited: impl Fn(&Progress) -> Awaited,
+        patience: u64,
         began: Cycle,
         now: Cycle,
     ) -> Result<Cycle> {
         let sight = self.port.sight()?;
         if let Some(sight) = &sight {
-            let patience = self.patience().max(sight.least_watchdog);
+            let patience = patience.max(sight.least_watchdog);
             let most = began
                 .0
                 .saturating_add(patience.saturating_mul(PROGRESS_FACTOR));
@@ -295,14 +300,23 @@ impl Progress {
         self.port.tell_wait(None)
     }
 
-    /// Enables the interrupt of the wanted event, and disables all other interrupts. If operations
-    /// are queued, each completion wakes the rank too, because it may allow one of them to start.
-    pub(crate) fn arm(&mut self, want: &Wanted) -> Result<()> {
-        let mut cause = match *want {
-            Wanted::Nothing | Wanted::Collective => 0,
+    /// Waits for `causes` until `deadline`, and handles all pending events if one of them is raised.
+    pub(crate) fn wait_and_take_in(&mut self, causes: Causes, deadline: Cycle) -> Result<()> {
+        match self.port.wait(causes, deadline)? {
+            Wake::Raised(pending) => self.take_in(pending),
+            Wake::Deadline => Ok(()),
+        }
+    }
+
+    /// Returns the causes that end a wait for the wanted event, and tells the hardware the numbers
+    /// of completions and credits that raise them. If operations are queued, each completion ends
+    /// the wait too, because it may allow one of them to start.
+    pub(crate) fn causes_of(&mut self, want: &Wanted) -> Result<Causes> {
+        let mut awaited = match *want {
+            Wanted::Nothing | Wanted::Collective => Causes::NONE,
             Wanted::Completions(more) => {
                 self.wake_at_completion(more)?;
-                causes::COMPLETION.mask()
+                causes::COMPLETION.into()
             }
             Wanted::Credits(free) => {
                 let in_use = self.credits.limit.saturating_sub(free);
@@ -311,37 +325,24 @@ impl Progress {
                     self.write(rank::RETIRED_WAKE, wake)?;
                     self.retired_wake = Some(wake);
                 }
-                causes::CREDIT.mask()
+                causes::CREDIT.into()
             }
-            Wanted::Barrier => causes::BARRIER.mask(),
-            Wanted::Registration => causes::REGISTRATION.mask(),
-            Wanted::Kernel => causes::KERNEL.mask(),
+            Wanted::Barrier => causes::BARRIER.into(),
+            Wanted::Registration => causes::REGISTRATION.into(),
+            Wanted::Kernel => causes::KERNEL.into(),
         };
         // The command queue drains without the host. A collective of hardware may end with a
         // difference between the members' calls, which this rank then reports to the others.
-        let is_armed = matches!(want, Wanted::Completions(_) | Wanted::Credits(_));
+        let is_enough = matches!(want, Wanted::Completions(_) | Wanted::Credits(_));
         let has_more = self.has_queue() || !self.unit.is_idle();
-        if !is_armed && has_more && self.outstanding.len() > 0 {
+        if !is_enough && has_more && self.outstanding.len() > 0 {
             self.wake_at_completion(1)?;
-            cause |= causes::COMPLETION.mask();
+            awaited = awaited | causes::COMPLETION.into();
         }
         if self.messages.listens() {
-            cause |= causes::CROWDED.mask();
+            awaited = awaited | causes::CROWDED.into();
         }
-        self.enable(cause | ALWAYS)
-    }
-
-    /// Disables all interrupts until the next wait.
-    pub(super) fn disable_interrupts(&mut self) -> Result<()> {
-        self.enable(0)
-    }
-
-    fn enable(&mut self, causes: u32) -> Result<()> {
-        if self.irq_enable != causes {
-            self.irq_enable = causes;
-            self.write(rank::IRQ_ENABLE, causes)?;
-        }
-        Ok(())
+        Ok(awaited | ALWAYS)
     }
 
     fn wake_at_completion(&mut self, more: u32) -> Result<()> {
@@ -374,7 +375,7 @@ impl Progress {
     /// Handles all pending events, and advances operations that wait in queues.
     pub(crate) fn poll_once(&mut self) -> Result<()> {
         self.wake_at_completion(1)?;
-        self.take_in()?;
+        self.take_in_pending()?;
         while self.drive()? {
             self.polling_since = None;
         }
@@ -389,7 +390,7 @@ impl Progress {
             let since = *self.polling_since.get_or_insert(now);
             self.look_for_crowd(now.0.saturating_sub(since.0))?;
             if now.0.saturating_sub(since.0) > self.patience() {
-                self.give_up(awaited, since, now)?;
+                self.give_up(awaited, self.patience(), since, now)?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::{SoftBoard, State};
-use crate::{Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use crate::{Causes, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
 
 pub(super) struct SoftPort {
     pub(super) board: Arc<SoftBoard>,
@@ -72,8 +72,9 @@ impl Port for SoftPort {
         Ok(())
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         let mut state = self.enter()?;
+        state.ranks[self.index].awaited = awaited;
         state.ranks[self.index].waiting = Some(deadline.0);
         let wake = loop {
             state.advance(self.index);
@@ -81,8 +82,9 @@ impl Port for SoftPort {
             if let Some(rank) = state.died {
                 break Err(self.board.peer_died(rank));
             }
-            if state.interrupt(self.index) {
-                break Ok(Wake::Interrupt);
+            let raised = state.raised(self.index);
+            if raised.meets(awaited) {
+                break Ok(Wake::Raised(raised));
             }
             if state.now >= deadline.0 {
                 break Ok(Wake::Deadline);

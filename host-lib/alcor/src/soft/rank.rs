@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::Causes;
 use alcor_abi::packets::{cq_entry, x_commit};
 use alcor_abi::rank::{causes, events, last_error, reg_result};
 use alcor_abi::{CQ_ENTRY_BYTES, Field, Opcode, Status, SyncKind};
@@ -57,7 +58,8 @@ pub(super) struct SoftRank {
     pub(super) barriers: u32,
     pub(super) epoch_began: Option<u64>,
     pub(super) epoch_cycles: u32,
-    pub(super) irq_enable: u32,
+    /// The causes that end the present wait.
+    pub(super) awaited: Causes,
     /// Fields of RESET_STATE.
     pub(super) used: bool,
     pub(super) orphaned: bool,
@@ -103,7 +105,7 @@ impl SoftRank {
             barriers: 0,
             epoch_began: None,
             epoch_cycles: 0,
-            irq_enable: 0,
+            awaited: Causes::NONE,
             used: false,
             orphaned: false,
             largest: 0,
@@ -219,16 +221,18 @@ impl SoftRank {
         self.cq_head = self.cq_head.wrapping_add(1);
     }
 
-    pub(super) fn causes(&self, aborted: bool) -> u32 {
+    pub(super) fn causes(&self, aborted: bool) -> Causes {
         let reached = |count: u32, wake: u32| count.wrapping_sub(wake) as i32 >= 0;
         let bit = |cause: Field, raised: bool| cause.put(u32::from(raised));
-        bit(causes::COMPLETION, reached(self.cq_head, self.cq_wake))
-            | bit(causes::BARRIER, self.barrier_done)
-            | bit(causes::REGISTRATION, self.registration_done)
-            | bit(causes::ABORTED, aborted)
-            | bit(causes::EVENT, self.events != 0)
-            | bit(causes::CREDIT, reached(self.retired, self.retired_wake))
-            | bit(causes::CROWDED, self.messages.is_crowded())
+        Causes(
+            bit(causes::COMPLETION, reached(self.cq_head, self.cq_wake))
+                | bit(causes::BARRIER, self.barrier_done)
+                | bit(causes::REGISTRATION, self.registration_done)
+                | bit(causes::ABORTED, aborted)
+                | bit(causes::EVENT, self.events != 0)
+                | bit(causes::CREDIT, reached(self.retired, self.retired_wake))
+                | bit(causes::CROWDED, self.messages.is_crowded()),
+        )
     }
 }
 

@@ -93,7 +93,7 @@ impl State {
                     | identity::NPROCS.put(it.nprocs)
                     | identity::BEGUN.put(u32::from(it.begun))
             }
-            rank::CAUSES => it.causes(self.aborted.is_some()),
+            rank::CAUSES => it.causes(self.aborted.is_some()).0,
             rank::RETIRED => it.retired,
             rank::CQ_HEAD => it.cq_head,
             rank::REG_RESULT => it.reg_result,
@@ -133,7 +133,6 @@ impl State {
                 it.registration_done &= ack::REGISTRATION.get(value) == 0;
             }
             rank::ACK_EVENTS => it.events &= !value,
-            rank::IRQ_ENABLE => it.irq_enable = value,
             rank::CQ_BASE => (it.cq_base, it.cq_head) = (value, 0),
             rank::CQ_SIZE => it.cq_log2 = rank::cq_size::LOG2_ENTRIES.get(value),
             rank::CQ_TAIL => it.cq_tail = value,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use alcor::soft::SoftConfig;
 use alcor::{
-    Awaited, Collective, Communicator, Datatype, Difference, Error, GlobalRank, MemberCall,
+    Awaited, Causes, Collective, Communicator, Datatype, Difference, Error, GlobalRank, MemberCall,
     Operation, Options, Path, Rank, Reducible, Result, SoftwareReason, Status,
 };
 
@@ -732,7 +732,7 @@ fn a_member_that_does_not_come_is_named() {
         match rank.pid().0 {
             2 => {
                 let until = alcor::Cycle(rank.now()?.0 + 1_000_000);
-                rank.lab().port().wait(until).map(drop)
+                rank.lab().port().wait(Causes::NONE, until).map(drop)
             }
             _ => world
                 .allreduce_in_place(rank, Operation::Sum, &mut mine.clone())
@@ -758,7 +758,7 @@ fn a_rank_that_comes_late_changes_nothing() {
         for late in 0..4 {
             if rank.pid().0 == late {
                 let until = alcor::Cycle(rank.now()?.0 + 30_000);
-                rank.lab().port().wait(until)?;
+                rank.lab().port().wait(Causes::NONE, until)?;
             }
             everything::<f64>(rank, &world, 33, u64::from(late))?;
         }
@@ -825,7 +825,7 @@ fn a_member_that_does_not_come_is_named_in_every_collective() {
                 rank.barrier()?;
                 if rank.pid().0 == ranks - 1 {
                     let until = alcor::Cycle(rank.now()?.0 + 4 * patience);
-                    rank.lab().port().wait(until)?;
+                    rank.lab().port().wait(Causes::NONE, until)?;
                 }
                 match what {
                     0 => communicator.barrier(rank).map(drop),

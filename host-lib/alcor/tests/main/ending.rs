@@ -4,8 +4,8 @@ use std::sync::{Arc, Barrier, Mutex};
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
-    AbortReason, Awaited, Board, Cycle, Error, GlobalRank, Job, JobError, LocalRank, Opcode,
-    Options, Rank, Rights,
+    AbortReason, Awaited, Board, Causes, Cycle, Error, GlobalRank, Job, JobError, LocalRank,
+    Opcode, Options, Rank, Rights,
 };
 
 use crate::{right, run, run_with};
@@ -186,7 +186,7 @@ fn a_port_that_is_dropped_is_a_dead_rank() {
     let attach = |local| Arc::clone(&board).attach(LocalRank(local)).unwrap();
     let (dies, mut lives) = (attach(0), attach(1));
     drop(dies);
-    let error = lives.wait(Cycle(100)).unwrap_err();
+    let error = lives.wait(Causes::NONE, Cycle(100)).unwrap_err();
     assert!(
         matches!(
             error,
@@ -225,7 +225,7 @@ fn ranks_attach_one_by_one_as_processes_do() {
 /// Waits past the library, as a rank with a long computation would.
 fn compute(rank: &mut Rank, cycles: u64) -> Result<(), Error> {
     let until = Cycle(rank.now()?.0 + cycles);
-    rank.lab().port().wait(until).map(drop)
+    rank.lab().port().wait(Causes::NONE, until).map(drop)
 }
 
 #[test]

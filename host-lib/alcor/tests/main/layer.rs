@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use alcor::{
-    Board, BoardLayer, Cluster, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, PortLayer,
-    Result, Topology, Wake,
+    Board, BoardLayer, Causes, Cluster, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port,
+    PortLayer, Result, Topology, Wake,
 };
 
 /// The calls in words, in order.
@@ -80,9 +80,9 @@ impl Port for BasePort {
         data.fill(75);
         Ok(())
     }
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
-        log(&self.0, format!("wait {}", deadline.0));
-        Ok(Wake::Interrupt)
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
+        log(&self.0, format!("wait {awaited:?} {}", deadline.0));
+        Ok(Wake::Raised(Causes(77)))
     }
     fn now(&mut self) -> Result<Cycle> {
         log(&self.0, "now");
@@ -141,7 +141,7 @@ fn call_all(board: &Arc<dyn Board>) -> Result<Vec<String>> {
         board.reset_clears_memory().to_string(),
         port.read32(PageOffset(24))?.to_string(),
         port.read_board32(PageOffset(28))?.to_string(),
-        format!("{read:?} {:?}", port.wait(Cycle(11))?),
+        format!("{read:?} {:?}", port.wait(Causes(78), Cycle(11))?),
         port.now()?.to_string(),
         port.wants_notes().to_string(),
     ];

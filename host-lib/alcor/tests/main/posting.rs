@@ -80,9 +80,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
             flushed,
             [
                 Access::Write(page::CQ_WAKE, 3),
-                Access::Write(page::IRQ_ENABLE, 0b011_001),
-                Access::Wait,
-                Access::Read(page::CAUSES),
+                Access::Wait(0b011_001),
                 Access::ReadMemory(0, 48),
             ]
         );
@@ -94,8 +92,7 @@ fn a_put_is_at_most_four_writes_and_no_read() {
             [
                 x(Opcode::XPut, commit(2)),
                 Access::Write(page::CQ_WAKE, 4),
-                Access::Wait,
-                Access::Read(page::CAUSES),
+                Access::Wait(0b011_001),
                 Access::ReadMemory(48, 16),
             ]
         );
@@ -139,7 +136,7 @@ fn wakes_for_credits_are_few_and_a_barrier_is_not_woken_by_completions() {
         let posted = commands(&streamed).len();
         assert!(posted >= 600);
         assert!(
-            count(|a| matches!(a, Access::Wait)) <= posted / 32 + 1,
+            count(|a| matches!(a, Access::Wait(_))) <= posted / 32 + 1,
             "{streamed:?}"
         );
         assert!(count(|a| matches!(a, Access::Read(_))) <= 2 * (posted / 32 + 1) + 1);
@@ -148,7 +145,10 @@ fn wakes_for_credits_are_few_and_a_barrier_is_not_woken_by_completions() {
 
         rank.fence()?;
         let fenced = take(log);
-        let waits = fenced.iter().filter(|a| matches!(a, Access::Wait)).count();
+        let waits = fenced
+            .iter()
+            .filter(|a| matches!(a, Access::Wait(_)))
+            .count();
         assert_eq!(waits, 2, "{fenced:?}");
         rank.flush_all()
     })

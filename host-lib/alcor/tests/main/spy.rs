@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use alcor::{
-    Board, BoardLayer, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, PortLayer,
-    Result, Wake,
+    Board, BoardLayer, Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port,
+    PortLayer, Result, Wake,
 };
 
 /// An access of the library to a port.
@@ -14,7 +14,8 @@ pub enum Access {
     Write(u32, u32),
     Read(u32),
     ReadMemory(u32, usize),
-    Wait,
+    /// Bits of the awaited causes.
+    Wait(u32),
     /// Only if notes are wanted.
     Note(Note),
 }
@@ -102,9 +103,9 @@ impl PortLayer for SpyPort {
         self.saw(Access::ReadMemory(at.0, data.len()));
         self.below.read_memory(at, data)
     }
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
-        self.saw(Access::Wait);
-        self.below.wait(deadline)
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error> {
+        self.saw(Access::Wait(awaited.0));
+        self.below.wait(awaited, deadline)
     }
     fn wants_notes(&mut self) -> bool {
         self.wants_notes

@@ -1,6 +1,6 @@
 //! Registering and deregistering: together, or not at all.
 
-use alcor::{Error, GlobalRank, NodeAddr, Rank, RankWait, RegisteredRange, Rights, Status};
+use alcor::{Causes, Error, GlobalRank, NodeAddr, Rank, RankWait, RegisteredRange, Rights, Status};
 use alcor_test::{At, Context, Result, after, alcor_test, before, fails, refused, same, same_bytes};
 
 
@@ -352,7 +352,7 @@ fn culprits(context: &Context) -> impl Iterator<Item = GlobalRank> {
 pub(super) fn idle(rank: &mut Rank, cycles: u64) -> Result {
     let until = alcor::Cycle(rank.now()?.0 + cycles);
     while rank.now()? < until {
-        rank.lab().port().wait(until)?;
+        rank.lab().port().wait(Causes::NONE, until)?;
     }
     Ok(())
 }

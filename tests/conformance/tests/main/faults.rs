@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
-    Board, BoardLayer, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port, PortLayer, Wake,
+    Board, BoardLayer, Causes, Cycle, Error, LocalRank, NodeAddr, Opcode, PageOffset, Port,
+    PortLayer, Wake,
 };
 use alcor_abi::rank::{self as page, ack, causes};
 use alcor_abi::{CQ_ENTRY_BYTES, board, command};
@@ -153,6 +154,15 @@ impl FaultyPort {
         Ok(())
     }
 
+    /// CAUSES as the library is told.
+    fn told(&self, value: u32) -> u32 {
+        match (self.feigned, self.owed) {
+            (true, _) => value | causes::BARRIER.mask(),
+            (false, 0) => value,
+            (false, _) => value & !causes::BARRIER.mask(),
+        }
+    }
+
     /// What the library writes, as it arrives.
     fn spoilt(&mut self, offset: u32, value: u32) -> u32 {
         let is = |opcode| offset == command(opcode);
@@ -206,8 +216,7 @@ impl PortLayer for FaultyPort {
         self.absorb()?;
         let value = self.sound.read32(offset)?;
         Ok(match (self.fault, offset.0) {
-            (_, page::CAUSES) if self.feigned => value | causes::BARRIER.mask(),
-            (_, page::CAUSES) if self.owed > 0 => value & !causes::BARRIER.mask(),
+            (_, page::CAUSES) => self.told(value),
             (Fault::CountsBarriersTwice, page::BARRIERS) => 2 * value,
             (Fault::ForgetsToCount, page::REFUSED_IN) => 0,
             (Fault::SwallowsEvents, page::EVENTS) => 0,
@@ -248,12 +257,16 @@ impl PortLayer for FaultyPort {
         Ok(())
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake, Error> {
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error> {
         if self.feigned {
-            return Ok(Wake::Interrupt);
+            let raised = self.sound.read32(PageOffset(page::CAUSES))?;
+            return Ok(Wake::Raised(Causes(self.told(raised))));
         }
         self.absorb()?;
-        self.sound.wait(deadline)
+        Ok(match self.sound.wait(awaited, deadline)? {
+            Wake::Raised(raised) => Wake::Raised(Causes(self.told(raised.0))),
+            Wake::Deadline => Wake::Deadline,
+        })
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alcor::{
-    Board, BoardLayer, Cluster, Cycle, LocalRank, Opcode, PageOffset, Port, PortLayer, Result, Wake,
+    Board, BoardLayer, Causes, Cluster, Cycle, LocalRank, Opcode, PageOffset, Port, PortLayer,
+    Result, Wake,
 };
 use alcor_abi::command;
 
@@ -251,14 +252,14 @@ impl PortLayer for RecordedPort {
         self.port.write32(offset, value)
     }
 
-    fn wait(&mut self, deadline: Cycle) -> Result<Wake> {
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         self.record(|log, now| {
             // Consecutive waits without a command between them count as one.
             if !matches!(log.doing, Doing::Waits(_)) {
                 log.doing = Doing::Waits(now);
             }
         });
-        let woken = self.port.wait(deadline);
+        let woken = self.port.wait(awaited, deadline);
         if !matches!(woken, Ok(Wake::Deadline)) {
             self.record(|log, _| log.doing = Doing::Host);
         }

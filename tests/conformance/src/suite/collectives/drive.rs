@@ -1,9 +1,6 @@
 //! Calls a collective, and compares every byte that it may and may not change.
 
-use alcor::{
-    Call, Collective, Communicator, Cycle, ElementType, GlobalRank, Operation, PageOffset, Path,
-    Rank, Region, Request, SoftwareReason,
-};
+use alcor::{Call, Causes, Collective, Communicator, Cycle, ElementType, GlobalRank, Operation, PageOffset, Path, Rank, Region, Request, SoftwareReason};
 use alcor_test::{At, Context, Failure, Result, same, same_bytes};
 
 use super::sample::{Flavour, HARDWARE, Sample, bytes_of, reduced, vector, with_type};
@@ -397,11 +394,11 @@ pub(in crate::suite) fn nap(rank: &mut Rank, cycles: u64) -> Result {
         if now >= until {
             return Ok(());
         }
-        rank.lab().port().wait(Cycle(until))?;
+        rank.lab().port().wait(Causes::NONE, Cycle(until))?;
         if rank.now()?.0 == now {
             // A wait ends at once while an interrupt is pending; reading a register takes time.
             rank.lab().port().read32(PageOffset(alcor_abi::rank::IDENTITY))?;
-            rank.lab().port().wait(Cycle(now))?;
+            rank.lab().port().wait(Causes::NONE, Cycle(now))?;
         }
     }
 }
