@@ -96,7 +96,7 @@ impl AtomicOperation {
     }
 }
 
-/// How a [`Rank::put_signal`] changes its signal word.
+/// Change of the signal word by [`Rank::put_signal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal<S> {
     /// The word becomes this value.
@@ -279,8 +279,8 @@ const LOOK: u64 = 64;
 /// memory.
 ///
 /// Puts, gets and the owner's own [`Rank::write`] and [`Rank::read`] are not atomic: if one of them
-/// meets an atomic operation on the same word at the same time, the word's value is undefined, as in
-/// MPI-3. Other words are not affected. An atomic operation comes after all puts and atomic
+/// meets an atomic operation on the same word at the same time, the word's value is undefined, as
+/// in MPI-3. Other words are not affected. An atomic operation comes after all puts and atomic
 /// operations that the same rank has started before to the same target.
 ///
 /// These calls fail with the errors of [puts and gets](Rank#put-and-get).
@@ -601,8 +601,8 @@ impl Rank {
     /// data. [`Rank::wait_until`] waits for a signal.
     ///
     /// # Errors
-    /// [`Error::Refused`] or [`Error::AtomicRefused`] by the target. The two are checked each for
-    /// itself: the signal may have been given although the put was refused. Else as [`Rank::put`].
+    /// [`Error::Refused`] or [`Error::AtomicRefused`] by the target, which checks the two separately:
+    /// the signal may be given although the put was refused. Otherwise as [`Rank::put`].
     ///
     /// # Examples
     /// ```
