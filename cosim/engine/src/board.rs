@@ -67,7 +67,7 @@ impl SimBoard {
         self.scheduler.shape()
     }
 
-    /// How it was opened.
+    /// Options of the URI.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
@@ -121,7 +121,7 @@ impl SimBoard {
     /// The recording since the last reset; ends recording.
     ///
     /// # Errors
-    /// If a port is attached, or nothing is being recorded.
+    /// If a port is attached, or no recording is under way.
     pub fn take_recording(&self) -> Result<BoardRecording, Error> {
         self.scheduler
             .with_idle_chip(self.number, "take the recording", |chip| {

@@ -120,7 +120,7 @@ impl SimCluster {
         &self.boards
     }
 
-    /// How they are joined.
+    /// Topology of the boards.
     #[must_use]
     pub fn topology(&self) -> &Topology {
         &self.topology
@@ -132,7 +132,7 @@ impl SimCluster {
         self.options.link_figures()
     }
 
-    /// How it was opened.
+    /// Options of the URI.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
@@ -164,7 +164,7 @@ impl SimCluster {
     }
 
     /// Total of cycles that the boards have skipped since they were opened, because their state
-    /// stayed the same and nothing was due.
+    /// stayed the same and no event was due.
     #[must_use]
     pub fn skipped_cycles(&self) -> u64 {
         (0..self.boards.len())

@@ -24,7 +24,7 @@ impl Change {
     /// The name of changes of cycle counts.
     pub const CYCLES: &str = "cycles";
 
-    /// In one or two words.
+    /// The change in one or two words.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match self {

@@ -98,7 +98,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// One word.
+    /// The result in one word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -135,7 +135,7 @@ pub struct Test {
     pub cycles: u64,
     /// Wall-clock time.
     pub time: Duration,
-    /// Why it failed or was skipped.
+    /// Reason of the failure or skip.
     pub message: Option<String>,
     /// The command that repeats it, if it failed.
     pub repeat: Option<String>,
@@ -161,9 +161,9 @@ pub struct Explanation {
 /// A file of an explanation.
 #[derive(Debug, Clone, Default)]
 pub struct File {
-    /// Its path, from the page's folder.
+    /// Path of the file, from the folder of the page.
     pub path: String,
-    /// Its contents.
+    /// Contents of the file, in words.
     pub what: String,
 }
 
@@ -212,7 +212,7 @@ pub struct Coverage {
 pub struct Module {
     /// Its name.
     pub name: String,
-    /// Its source file.
+    /// Source file of the module.
     pub file: String,
     /// Lines.
     pub lines: Hit,
@@ -255,13 +255,13 @@ impl std::iter::Sum for Hit {
 /// A functional cover point.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Point {
-    /// Its group, for example a module.
+    /// Group of the cover point, for example a module.
     pub group: String,
     /// Its name.
     pub name: String,
-    /// Its module.
+    /// Module of the cover point.
     pub module: String,
-    /// Its number of hits.
+    /// Number of hits.
     pub hits: u64,
 }
 
@@ -305,10 +305,10 @@ pub struct Row {
     pub note: Option<String>,
 }
 
-/// A picture.
+/// A plot.
 #[derive(Debug, Clone, Default)]
 pub struct Plot {
-    /// Its caption.
+    /// Caption of the plot.
     pub title: String,
     /// The picture as SVG, inserted unchanged.
     pub svg: String,

@@ -43,7 +43,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Of a stream, as the traffic digest numbers them.
+    /// The place of a stream, by its number in the traffic digest.
     pub(crate) fn of_stream(stream: u8) -> Self {
         let rank = u32::from(stream / 4);
         match stream % 4 {
@@ -120,7 +120,7 @@ pub(crate) struct Extent {
 }
 
 /// Extracts the words from beats of `unit` words: header words begin in the first beat, payload in
-/// the second. Words behind their ends have no meaning.
+/// the second. Words after their ends have no meaning.
 pub(crate) fn words_of(beats: &[u32], unit: usize) -> Vec<u32> {
     let Some(&first) = beats.first() else {
         return Vec::new();
@@ -188,7 +188,7 @@ pub(crate) fn counts(words: &[u32]) -> (usize, usize) {
 }
 
 impl PacketHeader {
-    /// Of a packet of the coprocessors.
+    /// The header of a packet of the coprocessors.
     pub(crate) fn of(words: &[u32]) -> Self {
         let at = |index: usize| words.get(index).copied();
         let Some(first) = at(0) else {
