@@ -91,7 +91,7 @@ impl Allocator {
 
     /// Takes a block of at least `bytes` bytes. Fails with the length of the largest free block.
     /// `busy` are the local addresses of transfers under way. A transfer holds no handle of its
-    /// piece, because counting references would dominate the cost of a put.
+    /// block, because counting references would dominate the cost of a put.
     pub(crate) fn take(
         &self,
         bytes: u64,

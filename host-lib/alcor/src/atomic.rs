@@ -273,10 +273,9 @@ const LOOK: u64 = 64;
 /// # Atomic operations
 ///
 /// An operation reads a word of 32 or 64 bits of a window and writes its result back, and no other
-/// atomic operation to the same rank comes between, from whatever rank, kernel or host it is. The
-/// owner of the window uses the same calls, with itself as the target. The window needs the rights
-/// to read and to write. A refused operation gives [`Error::AtomicRefused`] and has changed no
-/// memory.
+/// atomic operation of any rank, kernel or host to the same rank comes between. The owner of the
+/// window uses the same calls, with itself as the target. The window needs the rights to read and
+/// to write. A refused operation gives [`Error::AtomicRefused`] and has changed no memory.
 ///
 /// Puts, gets and the owner's own [`Rank::write`] and [`Rank::read`] are not atomic: if one of them
 /// meets an atomic operation on the same word at the same time, the word's value is undefined, as
@@ -601,7 +600,7 @@ impl Rank {
     /// data. [`Rank::wait_until`] waits for a signal.
     ///
     /// # Errors
-    /// [`Error::Refused`] or [`Error::AtomicRefused`] by the target, which checks the two separately:
+    /// [`Error::Refused`] or [`Error::AtomicRefused`] by the target, which checks both separately:
     /// the signal may be given although the put was refused. Otherwise as [`Rank::put`].
     ///
     /// # Examples
