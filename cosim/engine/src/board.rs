@@ -79,7 +79,8 @@ impl SimBoard {
         self.scheduler.with_chip(self.number, |chip| chip.now())
     }
 
-    /// Digest of the phits and credits that it sent since the last reset; none without links.
+    /// Digest of the phits and credits that the board has sent since the last reset; none without
+    /// links.
     #[must_use]
     pub fn link_digest(&self) -> Option<u32> {
         self.scheduler.with_chip(self.number, |chip| {
@@ -87,7 +88,7 @@ impl SimBoard {
         })
     }
 
-    /// Phits that it sent on each link since the last reset.
+    /// Number of phits that the board has sent on each link since the last reset.
     #[must_use]
     pub fn link_phits(&self) -> Vec<u64> {
         let links = self.shape().links as usize;

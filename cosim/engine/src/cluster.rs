@@ -108,13 +108,13 @@ impl SimCluster {
         }))
     }
 
-    /// The URI that it was opened with.
+    /// URI with which the boards were opened.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The boards, in the order of their numbers; there is one at least.
+    /// The boards, in the order of their numbers; at least one.
     #[must_use]
     pub fn boards(&self) -> &[Arc<SimBoard>] {
         &self.boards
@@ -126,7 +126,7 @@ impl SimCluster {
         &self.topology
     }
 
-    /// Latency and rate of their links.
+    /// Latency and rate of the links.
     #[must_use]
     pub fn link_figures(&self) -> LinkFigures {
         self.options.link_figures()
@@ -138,7 +138,7 @@ impl SimCluster {
         &self.options
     }
 
-    /// Number of threads that step the boards. Results do not depend on it.
+    /// Number of threads that step the boards. Results do not depend on this number.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads

@@ -16,7 +16,7 @@ pub enum CosimError {
         root = root.display()
     )]
     NoRoot {
-        /// The folder that it names.
+        /// The folder in `ALCOR_ROOT`.
         root: PathBuf,
     },
     /// A file could not be read.
@@ -122,7 +122,7 @@ pub enum CosimError {
     NotSteady {
         /// The first cycle that would have been skipped.
         from: u64,
-        /// The first that would not.
+        /// The first cycle after `from` that would not have been skipped.
         to: u64,
     },
     /// A register of the board's page was written after time had begun.
@@ -146,7 +146,7 @@ pub enum CosimError {
         links: u32,
         /// The topology's dimensions.
         dims: Vec<u32>,
-        /// Link ports that it needs.
+        /// Link ports that the topology needs.
         needed: u32,
     },
     /// More ranks than the packet header can number.
@@ -179,7 +179,7 @@ pub enum CosimError {
         /// The rank.
         rank: u32,
     },
-    /// A recording was asked for where none was started.
+    /// No recording was started.
     #[error("nothing is being recorded")]
     NotRecording,
     /// A wait ended without a result.

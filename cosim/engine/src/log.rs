@@ -383,7 +383,7 @@ impl Log {
         self.lanes[rank].on_link.push_back((offset, data));
     }
 
-    /// The oldest of those has been taken by the board.
+    /// The board has taken the oldest register write on the link.
     #[cold]
     pub(crate) fn taken(&mut self, rank: usize, cycle: u64) {
         if let Some((offset, data)) = self.lanes[rank].on_link.pop_front() {

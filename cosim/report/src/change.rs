@@ -9,7 +9,7 @@ pub enum Change {
     NewlyFailing,
     /// The test passes, and did not pass before.
     NewlyPassing,
-    /// The board can't run it, and could before.
+    /// The board can't run the test, and could before.
     NewlySkipped,
     /// The test passed before and now, with different cycle counts.
     Cycles {

@@ -39,7 +39,7 @@ pub struct Page {
     pub tests: Vec<Test>,
     /// Whether runs are stored, and this run was compared with earlier ones.
     pub remembers: bool,
-    /// The earlier results that it was compared with.
+    /// Comparison with earlier results.
     pub comparison: Comparison,
     /// The stored runs, the oldest first, including this one.
     pub history: Vec<PastRun>,
@@ -90,7 +90,7 @@ pub enum Ending {
     Passed,
     /// The test failed.
     Failed,
-    /// The board can't run it.
+    /// The board can't run the test.
     #[default]
     Skipped,
     /// The run ended before the test, or had no board for it.
@@ -131,19 +131,19 @@ pub struct Test {
     pub run_seed: u64,
     /// The test's own seed.
     pub seed: u64,
-    /// Cycles of its runs.
+    /// Cycles of the test's runs.
     pub cycles: u64,
     /// Wall-clock time.
     pub time: Duration,
     /// Reason of the failure or skip.
     pub message: Option<String>,
-    /// The command that repeats it, if it failed.
+    /// The command that repeats a failed test.
     pub repeat: Option<String>,
     /// The difference from earlier runs.
     pub change: Option<Change>,
     /// Results of the test in the stored runs, the oldest first, this run last.
     pub earlier: Vec<Ending>,
-    /// The explanation of its failure.
+    /// The explanation of the failure.
     pub explanation: Option<Explanation>,
 }
 
@@ -167,7 +167,7 @@ pub struct File {
     pub what: String,
 }
 
-/// The results that the run was compared with.
+/// Comparison of the run with earlier results.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Comparison {
     /// Number of tests with an earlier result.
@@ -278,7 +278,7 @@ pub struct Bench {
     pub revision: String,
     /// Time of the run, in seconds since 1970.
     pub ended: u64,
-    /// The command that repeats it.
+    /// The command that repeats the benchmark.
     pub command: String,
     /// Time of the run before, in seconds since 1970.
     pub before: Option<u64>,

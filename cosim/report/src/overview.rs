@@ -41,7 +41,7 @@ pub struct OverviewRow {
     pub skipped: usize,
     /// Tests that were not run.
     pub not_run: usize,
-    /// The reason for the first of them.
+    /// The reason for the first test that was not run.
     pub reason: Option<String>,
     /// Cycles of all tests.
     pub cycles: u64,
