@@ -37,7 +37,7 @@ pub struct BitHeader {
 
 impl BitHeader {
     /// Reads the header of a .bit file of `file_bytes` from its beginning, `head`: the first
-    /// [`HEAD_BYTES`], or all of a shorter one. Checks that the data is as long as the header says,
+    /// [`HEAD_BYTES`], or all of a shorter one. Checks that the data has the length in the header,
     /// and that a configuration of the whole chip begins in it.
     ///
     /// # Errors

@@ -12,9 +12,9 @@ const PIECE: usize = 64 << 10;
 pub struct Digest {
     /// The number of bytes.
     pub bytes: u64,
-    /// Their CRC-32 (IEEE), as eight hexadecimal digits.
+    /// CRC-32 (IEEE) of the bytes, as eight hexadecimal digits.
     pub crc32: String,
-    /// Their SHA-256, as 64 hexadecimal digits.
+    /// SHA-256 of the bytes, as 64 hexadecimal digits.
     pub sha256: String,
 }
 
@@ -22,7 +22,7 @@ impl Digest {
     /// The digest of all bytes of `from`, which may be more than fit in memory.
     ///
     /// # Errors
-    /// What `from` says.
+    /// Errors of `from`.
     ///
     /// # Examples
     /// ```

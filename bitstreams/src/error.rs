@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The result of this crate's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a build can't be packed, or a manifest can't be trusted.
+/// An error of a build or a manifest.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +18,7 @@ pub enum Error {
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// A file that belongs to a build is not there.
@@ -29,13 +29,13 @@ pub enum Error {
         /// Advice for the user.
         advice: &'static str,
     },
-    /// A path names something other than a plain file.
+    /// A path does not name a plain file.
     #[error("{path} is not a plain file; links and devices are not followed", path = path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
     },
-    /// A file is longer than such a file can be.
+    /// A file exceeds the size limit of its kind.
     #[error("{path} has {bytes} bytes; the limit for such a file is {most}", path = path.display())]
     TooLong {
         /// The file.
@@ -50,7 +50,7 @@ pub enum Error {
     NotOneBit {
         /// The folder.
         folder: PathBuf,
-        /// How many there are.
+        /// Number of bitstreams.
         found: usize,
     },
     /// A folder has more entries than a folder of builds can have.
@@ -66,7 +66,7 @@ pub enum Error {
     NotText {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// Offset of the invalid byte.
         at: usize,
     },
     /// A file is not TOML, or not with these keys.
@@ -74,7 +74,7 @@ pub enum Error {
     Toml {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// Line number, from 1.
         line: usize,
         /// Message of the parser.
         message: String,
@@ -98,7 +98,7 @@ pub enum Error {
     BadValue {
         /// The file.
         path: PathBuf,
-        /// Which one.
+        /// Key of the value.
         key: &'static str,
         /// The beginning of the value.
         found: String,
@@ -108,7 +108,7 @@ pub enum Error {
     /// The bytes are not a .bit file.
     #[error("byte {at} of the bitstream: {problem}")]
     Bit {
-        /// Where.
+        /// Offset of the byte in the bitstream.
         at: usize,
         /// The problem at that byte.
         problem: BitProblem,
@@ -116,7 +116,7 @@ pub enum Error {
     /// A report lacks a required value.
     #[error("the {report} report has no {missing}; write the report again with {}", report.command())]
     Report {
-        /// Which one.
+        /// The report.
         report: Report,
         /// Name of the missing value.
         missing: &'static str,
@@ -128,7 +128,7 @@ pub enum Error {
     Contradiction {
         /// The key whose values differ.
         key: &'static str,
-        /// Here.
+        /// Value in the first file.
         left: String,
         /// The file with the value `left`.
         left_in: &'static str,
@@ -161,7 +161,7 @@ pub enum Error {
         /// Endpoints that fail.
         failing: u64,
     },
-    /// The bitstream is not the one that was packed.
+    /// The bitstream differs from the packed one.
     #[error(
         "{path} is not the file that was packed: its {what} is {found}, the manifest has {wanted}; \
          copy the file again, or pack the build again if it was rebuilt",
@@ -201,14 +201,14 @@ pub enum BitProblem {
     /// A field is not text.
     #[error("field {0:?} of the header is not text")]
     Text(char),
-    /// The data has another length than the header says.
+    /// The length of the data differs from that in the header.
     #[error(
         "the header says that {said} bytes follow, and there are {found}: the file was truncated or extended"
     )]
     Length {
-        /// The header.
+        /// Length in the header, in bytes.
         said: u64,
-        /// What follows.
+        /// Length of the data, in bytes.
         found: u64,
     },
     /// No configuration begins in the data.

@@ -49,7 +49,7 @@ pub(crate) fn open(path: &Path, most: u64, advice: &'static str) -> Result<(File
 pub(crate) fn text(path: &Path, most: u64, advice: &'static str) -> Result<String> {
     let (file, _) = open(path, most, advice)?;
     let mut bytes = Vec::new();
-    // It may have grown since.
+    // The file may have grown since.
     let read = file.take(most + 1).read_to_end(&mut bytes);
     read.map_err(failed("read", path))?;
     if bytes.len() as u64 > most {

@@ -26,8 +26,8 @@ const BOARDS: [(&str, &str); 1] = [("u280", "xcu280-fsvh2892-2L-e")];
 /// it beside them.
 ///
 /// # Errors
-/// What is missing, malformed or too long; [`Error::WrongPart`], [`Error::TimingFailed`], and
-/// [`Error::Contradiction`] if the files are from different builds. Nothing is written then.
+/// Errors of missing, malformed and too long files; [`Error::WrongPart`], [`Error::TimingFailed`],
+/// and [`Error::Contradiction`] if the files are from different builds. No file is written then.
 pub fn pack(folder: &Path) -> Result<Manifest> {
     let path = folder.join(BUILD);
     let build = Build::parse(
@@ -77,12 +77,12 @@ pub fn pack(folder: &Path) -> Result<Manifest> {
 /// names.
 ///
 /// # Errors
-/// [`Error::Changed`] when it is another file; what is missing, malformed or too long;
+/// [`Error::Changed`] if the bitstream differs; errors of missing, malformed and too long files;
 /// [`Error::WrongPart`].
 pub fn verify(folder: &Path) -> Result<Manifest> {
     let manifest = read_manifest(folder)?;
     let path = folder.join(&manifest.bitstream.file);
-    // What costs nothing first: a file that is shorter need not be read.
+    // The cheap check first: a file of another length need not be read.
     let (_, bytes) = open_bit(&path)?;
     let changed = |(what, found, wanted)| Error::Changed {
         path: path.clone(),
@@ -133,7 +133,7 @@ pub fn list(folder: &Path) -> Result<Vec<Entry>> {
                 most: MOST_ENTRIES,
             });
         }
-        // One that has left in the meantime is none.
+        // An entry that was removed in the meantime is no folder.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             folders.push(entry.path());
         }

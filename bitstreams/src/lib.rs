@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Files are not trusted. Parsers return errors and never panic. The size of a file is checked
-//! before the file is read. Bitstreams are hashed in pieces. A name in a manifest must be the name
+//! before the file is read. Bitstreams are hashed in blocks. A name in a manifest must be the name
 //! of a plain file in the folder of the manifest.
 #![forbid(unsafe_code)]
 

@@ -94,8 +94,7 @@ impl Manifest {
     /// Returns the manifest as TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        // Strings, numbers and tables in an order that TOML has a place for: there is nothing that
-        // it could refuse.
+        // Serialisation cannot fail: strings and numbers come before tables, as TOML requires.
         ::toml::to_string(self).unwrap_or_default()
     }
 

@@ -8,9 +8,9 @@ use crate::{Error, Report, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
-    /// Against setup.
+    /// Worst slack against setup times.
     pub setup_ns: f64,
-    /// Against hold.
+    /// Worst slack against hold times.
     pub hold_ns: f64,
     /// Worst slack of pulse widths.
     pub pulse_ns: f64,
@@ -21,9 +21,9 @@ pub struct Timing {
 pub struct ReportHead {
     /// The part: `xcu280-fsvh2892`, or the same with its speed grade.
     pub device: Option<String>,
-    /// `2023.1`.
+    /// Version of the tool: `2023.1`.
     pub version: Option<String>,
-    /// `Routed`.
+    /// State of the design: `Routed`.
     pub state: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Timing {
     /// Reads `report_timing_summary` of a routed design, and refuses one that failed.
     ///
     /// # Errors
-    /// [`Error::Report`] when there is no summary in it, or no path with a constraint;
+    /// [`Error::Report`] if the text has no summary, or no path with a constraint;
     /// [`Error::TimingFailed`].
     ///
     /// # Examples
@@ -150,7 +150,7 @@ impl Utilisation {
     /// Reads `report_utilization`.
     ///
     /// # Errors
-    /// [`Error::Report`] when LUTs or registers are not in it.
+    /// [`Error::Report`] if the text lacks LUTs or registers.
     pub fn parse(text: &str) -> Result<Utilisation> {
         let mut found: Vec<Resource> = Vec::new();
         let mut places = None;
@@ -168,7 +168,7 @@ impl Utilisation {
             let (Some((used, available)), Some(name)) = (places, cells.first()) else {
                 continue;
             };
-            // A star stands for a footnote.
+            // A star marks a footnote.
             let name = name.trim_end_matches('*');
             let is_new = found.iter().all(|resource| resource.name != name);
             if !RESOURCES.contains(&name) || !is_new {
@@ -208,8 +208,7 @@ impl Resource {
     }
 }
 
-/// Reads what a report says of itself: lines of a bar, a key, a colon and a value, before any
-/// table.
+/// Reads the header of a report: lines of a bar, a key, a colon and a value, before any table.
 pub(crate) fn head(text: &str) -> ReportHead {
     let mut head = ReportHead::default();
     for line in text.lines().take(40) {
@@ -220,7 +219,7 @@ pub(crate) fn head(text: &str) -> ReportHead {
         let Some((key, value)) = field else {
             continue;
         };
-        // It may be shown in an error.
+        // An error may show the value.
         let value: String = value.trim().chars().take(128).collect();
         let value = Some(value).filter(|value| !value.is_empty());
         match key.trim() {

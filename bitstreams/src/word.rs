@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A 32-bit word of the ID block. In TOML it is a string of eight hexadecimal digits, with or
-/// without `0x`. Fewer digits are refused, because they may be a short form of something else.
+/// without `0x`. Fewer digits are refused, because they may be a short form of another value.
 ///
 /// # Examples
 /// ```

@@ -54,7 +54,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Its name on the command line.
+    /// Name of the benchmark on the command line.
     fn name(self) -> &'static str {
         match self {
             Subject::Rma => "rma",
@@ -66,13 +66,13 @@ impl Subject {
         }
     }
 
-    /// The name of its values in the result store.
+    /// Name of the benchmark in the result store.
     fn key(self) -> String {
         format!("bench:{}", self.name())
     }
 }
 
-/// How a report is printed.
+/// Format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// A table for people.
@@ -111,8 +111,8 @@ pub struct Args {
     /// results
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = op_by_name())]
     ops: Vec<Op>,
-    /// Measure only these rows of `bench messages`, separated by commas, and store no results: names,
-    /// or their beginnings up to a hyphen, for example `rate,send-8`
+    /// Measure only these rows of `bench messages`, separated by commas, and store no results:
+    /// names, or their beginnings up to a hyphen, for example `rate,send-8`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     rows: Vec<String>,
     /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, the bandwidth of
@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let store = match (&args.ops[..], &args.rows[..]) {
         ([], []) => args.store.open(&args.subject.key())?,
-        // A part of the rows would stand for all of them in the next comparison.
+        // A part of the rows must not replace all rows in the next comparison.
         _ => None,
     };
     let report = match args.subject {
@@ -223,7 +223,7 @@ impl Args {
         for config in &configs {
             eprintln!("bench alpu: {config}");
             let cluster = open(&self.logs.add_to(config)?)?.cluster()?;
-            // A board with a bare unit has nothing else to measure.
+            // A board whose unit the host drives has no other rows.
             if capabilities::ALPU.get(cluster.identify()?.capabilities) != 0 {
                 rows.extend(alpu::rows(cluster)?);
                 continue;
@@ -253,7 +253,7 @@ impl Args {
             let found = messages::rows(cluster.cluster()?, latency, is_wanted, |step| {
                 eprintln!("bench messages: {config}: {step}");
             })?;
-            // Rows of several configurations need names of their own.
+            // Rows of several configurations need different names.
             rows.extend(found.into_iter().map(|row| match configs.len() {
                 1 => row,
                 _ => row.of(config),
@@ -274,7 +274,7 @@ impl Args {
         let mut rows = Vec::new();
         for config in &configs {
             let found = self.collectives_of(config)?;
-            // Rows of several configurations need names of their own.
+            // Rows of several configurations need different names.
             rows.extend(found.into_iter().map(|row| match configs.len() {
                 1 => row,
                 _ => row.of(config),
@@ -516,7 +516,7 @@ struct Threads {
 }
 
 impl Threads {
-    /// Runs `program`, which tells its board-cycles and how long it took, on both in turn.
+    /// Runs `program`, which returns its board-cycles and duration, on both in turn.
     fn measure(
         name: &'static str,
         one: &SimCluster,

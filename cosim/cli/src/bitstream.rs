@@ -45,7 +45,7 @@ pub fn run(command: &Command) -> CommandResult {
         Command::Verify { folders } => {
             let mut exit = Exit::Passed;
             for folder in folders {
-                // One that is wrong says nothing of the next.
+                // After a wrong bitstream, the next ones are still checked.
                 match verify(folder) {
                     Ok(manifest) => {
                         let file = folder.join(&manifest.bitstream.file);
@@ -73,7 +73,7 @@ fn print(manifest: &Manifest) {
     warn_of_another_abi(manifest);
 }
 
-/// Such a bitstream is a good one, but not for this program.
+/// The bitstream is valid, but not for this program.
 pub fn warn_of_another_abi(manifest: &Manifest) {
     let own = alcor_bitstreams::Word(alcor_abi::ABI_HASH);
     if manifest.abi_hash != own {

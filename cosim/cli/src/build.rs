@@ -1,5 +1,4 @@
-//! `alcor build`: models of several configurations at a time; and how far the build of any model
-//! is.
+//! `alcor build`: models of several configurations at a time; and the progress of builds.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -24,7 +23,7 @@ const LINE_EVERY: usize = 10;
 #[command(after_help = "Examples:
   alcor build rma2 rma4 torus8
   alcor build --all
-  the model with waves that a failed test asks for
+  the model with waves, for the explanation of a failed test
       alcor build 'rma2?waves=run.fst'")]
 pub struct Args {
     /// Configurations of hw/core/configs.toml, with options as after cosim:
@@ -153,7 +152,7 @@ impl Default for Display {
 
 impl Display {
     fn draw(&self, model: &str, event: &BuildEvent) {
-        // A listener that panicked elsewhere left at worst an old bar behind.
+        // After a panic of another thread, at worst an outdated bar remains.
         let mut bars = self.bars.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             BuildEvent::CacheHit => {}

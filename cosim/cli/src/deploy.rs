@@ -85,7 +85,8 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Without it, a signal ends the program in the middle; that is no reason to do nothing.
+        // Without the handler, a signal ends the program without undos; the deployment runs
+        // nevertheless.
         if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&stop)) {
             eprintln!("alcor: signal {signal} will not be waited for: {error}");
         }
@@ -104,7 +105,7 @@ pub fn run(args: &Args) -> CommandResult {
 
 fn prepare(args: &Args) -> Result<Deploy, Error> {
     let here = farm::here()?;
-    // A card by its address needs no farm; its serial number may stand there.
+    // A card by its address needs no farm; the farm may have its serial number.
     let path = farm::path(args.boards.as_deref());
     let is_needed = args.board.is_some() || args.boards.is_some();
     let farm = match is_needed || path.exists() {

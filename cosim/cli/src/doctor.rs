@@ -1,4 +1,4 @@
-//! `alcor doctor`: shows what boards need, and what is missing.
+//! `alcor doctor`: shows the requirements of boards, and the missing ones.
 
 mod cards;
 
@@ -12,7 +12,7 @@ use verimodel::ModelCache;
 use crate::clean::Size;
 use crate::exit::{CommandResult, Exit};
 
-/// Check everything that simulated boards and cards need, and say how to get missing parts
+/// Check the requirements of simulated boards and cards, and show how to install missing ones
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

@@ -11,11 +11,11 @@ use alcor_cosim::CosimError;
 pub enum Exit {
     /// All is well.
     Passed,
-    /// Something failed.
+    /// A test, a benchmark or another action failed.
     Failed,
     /// The command was wrong.
     Usage,
-    /// The environment lacks something.
+    /// The environment lacks a requirement.
     Environment,
     /// A program that was run ended with this code.
     Program(u8),
@@ -24,7 +24,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The code that a shell sees.
+    /// The exit code for a shell.
     pub fn code(self) -> u8 {
         match self {
             Exit::Passed => 0,
@@ -46,16 +46,16 @@ impl From<Exit> for ExitCode {
 /// The result of a command.
 pub type CommandResult = Result<Exit, Error>;
 
-/// Why a command could not be carried out.
+/// Errors of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No test has such a name.
+    /// No test has a matching name.
     #[error("no test matches `{0}`; `alcor regress --list` shows their names")]
     NoTest(String),
     /// A profile can't be had.
     #[error("{0}")]
     Profile(#[from] crate::regress::ProfileError),
-    /// There is nothing to take the failed tests from.
+    /// The result store has no run for `--failed`.
     #[error(
         "the result store has no run on `{0}`, so --failed selects no test; leave --failed out"
     )]
@@ -63,7 +63,7 @@ pub enum Error {
     /// --failed needs the result store.
     #[error("--failed needs a result store; name one with --store")]
     NoStore,
-    /// There is no project.
+    /// No project was made.
     #[error(transparent)]
     New(#[from] crate::new::NewError),
     /// A board can't record waves in this way.
@@ -101,7 +101,7 @@ pub enum Error {
          match-depth, ping-pong, bandwidth, stream and bidirectional"
     )]
     NoSuchRows(String),
-    /// A path can't stand in a URI.
+    /// A path can't be part of a URI.
     #[error(
         "a timeline or packet log can't be written to `{path}`: the path contains `&`, or is not text",
         path = .0.display()
@@ -125,7 +125,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// The result store can't be used.
@@ -156,7 +156,7 @@ pub enum Error {
         what: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// The result of cocotb differs from that of the library.
@@ -167,7 +167,7 @@ pub enum Error {
     RivalFailed {
         /// The program.
         program: &'static str,
-        /// How it ended.
+        /// Exit status of the program.
         status: ExitStatus,
     },
     /// A report can't be printed.
@@ -176,7 +176,7 @@ pub enum Error {
     /// A plot can't be drawn.
     #[error("{0}")]
     Plot(#[from] alcor_paper::plot::PlotError),
-    /// A build can't be packed, or a bitstream is not the one that was packed.
+    /// A build can't be packed, or a bitstream differs from the packed one.
     #[error("{0}")]
     Bitstream(#[from] alcor_bitstreams::Error),
     /// A bitstream could not be loaded.
@@ -198,12 +198,12 @@ pub enum Error {
     /// The name of this host is unknown.
     #[error("this host has no name: {0}")]
     HostName(io::Error),
-    /// These boards can't be shared by processes.
+    /// Processes can't share these boards.
     #[error(
         "the ranks of `{0}` can't be processes of their own; use cosim:CONFIG, or xdma:PCI-ADDRESS"
     )]
     NotForProcesses(String),
-    /// There is no such program.
+    /// The program does not exist.
     #[error("there is no program `{0}`; give its path, or its name if it is in PATH")]
     NoProgram(String),
     /// A program can't be started.
@@ -211,7 +211,7 @@ pub enum Error {
     Program {
         /// The program.
         program: String,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// A cluster can't be served.

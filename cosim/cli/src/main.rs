@@ -1,4 +1,4 @@
-//! The program `alcor`: boards from the command line.
+//! The program `alcor`: MPI hardware from the command line.
 #![forbid(unsafe_code)]
 
 mod backends;
@@ -35,8 +35,8 @@ use exit::{CommandResult, Exit};
 #[derive(Debug, Parser)]
 #[command(name = "alcor", version, arg_required_else_help = true)]
 struct Cli {
-    /// Take configurations and kernels of your own from this folder: from its configs.toml [default: the folder that
-    /// ALCOR_HW names]
+    /// Take configurations and kernels of your own from this folder: from its configs.toml
+    /// [default: the folder that ALCOR_HW names]
     #[arg(long, value_name = "DIR", global = true)]
     hw: Option<PathBuf>,
 

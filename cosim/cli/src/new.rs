@@ -8,9 +8,10 @@ use crate::exit::{CommandResult, Error, Exit};
 
 /// Make a project with programs in Rust and C, a kernel in SystemVerilog, tests and regressions
 ///
-/// The project is a folder of that name, with a crate. Its file `check` builds and runs everything;
-/// README.md lists the files. The project depends on the crates of Alcor by the path of a clone, or
-/// by the address of a clone. With an address, the project also has a workflow for GitHub.
+/// The project is a folder of that name, with a crate. Its script `check` builds and runs all
+/// parts; README.md lists the files. The project depends on the crates of Alcor by the path of a
+/// clone, or by the address of a clone. With an address, the project also has a workflow for
+/// GitHub.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Folder of the project, which must not exist; its last part is the name of the crate
@@ -40,7 +41,7 @@ const CLONE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The workflow for GitHub.
 const WORKFLOW: &str = ".github/workflows/check.yml";
-/// The script that does everything.
+/// The script that builds and runs all parts.
 const CHECK: &str = "check";
 
 macro_rules! files {
@@ -68,7 +69,7 @@ const FILES: [(&str, &str); 15] = files![
     ".github/workflows/check.yml" from "check.yml",
 ];
 
-/// Why no project was made.
+/// Reasons why no project was made.
 #[derive(Debug, thiserror::Error)]
 pub enum NewError {
     /// A crate can't have this name.
@@ -79,7 +80,7 @@ pub enum NewError {
     /// The folder exists.
     #[error("{path} exists already; choose another name", path = .0.display())]
     IsThere(PathBuf),
-    /// There is no clone.
+    /// The folder is no clone.
     #[error("there is no clone of Alcor at {path}; name one by --alcor DIR or --git URL", path = .0.display())]
     NoClone(PathBuf),
 }

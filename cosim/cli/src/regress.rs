@@ -354,7 +354,7 @@ impl<'a> Regression<'a> {
         let collector = self.collectors[place].clone();
         let board = self.boards[place].clone();
         Arc::new(move |case| {
-            // A program opens its boards in a process of its own. They are opened here to build
+            // A program opens its boards in another process. They are opened here to build
             // their model and to report missing tools.
             if lane.programs.is_some() {
                 opening.open(&board)?;
@@ -388,7 +388,7 @@ impl<'a> Regression<'a> {
         })
     }
 
-    /// Explains failures, and writes everything.
+    /// Explains failures, and writes all results.
     fn explain_and_end(&self, mut live: Live<'_>, elapsed: Duration) -> CommandResult {
         live.close_stores();
         let mut tracks = std::mem::take(&mut live.tracks);
@@ -490,7 +490,7 @@ impl<'a> Regression<'a> {
             };
             let parts: Vec<_> = (0..tracks.len()).map(part).collect();
             if let Err(error) = junit.write(&parts) {
-                // It is reported although an earlier error was: this is the state in which the file
+                // Reported even after an earlier error: this is the state in which the file
                 // stays.
                 live.is_unwritten = false;
                 live.unwritten(&error);
@@ -516,7 +516,7 @@ impl<'a> Regression<'a> {
                 event: "summary",
                 report: report::Report::new(&whole, exit(live), false),
             }),
-            // A run in which no test was run has nothing to show that its error does not say.
+            // A run without an executed test has no results; its error is shown.
             Format::Text if !is_learned && self.signals.came().is_none() => Ok(()),
             Format::Text => print_text(&whole.to_string()),
         };
@@ -542,7 +542,7 @@ fn exit(args: &Args, tracks: &[Track], whole: &Whole<'_>, is_unwritten: bool) ->
     } = whole.counts();
     let lost = tracks.iter().find_map(|track| track.lost);
     match lost.filter(|_| not_run > 0) {
-        // Nothing was run: it is the error that counts.
+        // No test was run, so the error decides.
         Some(lost) if whole.counts().all() == not_run => return lost,
         Some(_) => return Exit::Environment,
         None => {}

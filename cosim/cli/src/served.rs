@@ -12,7 +12,7 @@ use alcor_shm::ShmBackend;
 
 use crate::exit::Exit;
 
-/// The backend.
+/// The backend of `serve:CONFIG`.
 pub struct ServedBackend {
     /// Number of threads that step the boards of a cluster, unless its URI gives one.
     pub threads: Option<usize>,
@@ -26,10 +26,10 @@ impl ServedBackend {
 /// An error of the server's process.
 #[derive(Debug, thiserror::Error)]
 pub enum ServedError {
-    /// It can't be started.
+    /// The server can't be started.
     #[error("cannot start `alcor serve`: {0}")]
     Start(#[from] io::Error),
-    /// It ended before it was ready.
+    /// The server ended before it was ready.
     #[error("`alcor serve` ended before it was ready ({0}); its message is above")]
     Ended(ExitStatus),
 }
@@ -104,7 +104,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let child = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // It leaves nothing behind, however it ends; one that has ended needs no signal.
+        // The server leaves no files, and a server that has ended needs no signal.
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -1,10 +1,10 @@
 //! The results of earlier runs: a file for each backend and for each benchmark. Each line is a run.
 //!
-//! The first line is a header. An unreadable file is put aside and replaced by a new one, so damage
-//! costs the earlier results and nothing else. A file is changed under a lock and replaced by a
+//! The first line is a header. An unreadable file is renamed and replaced by a new one, so damage
+//! costs only the earlier results. A file is changed under a lock and replaced by a
 //! rename: runs may end at the same time, and a killed run leaves the file unchanged.
 //!
-//! A run that has not ended appends each result to a journal, a file of its own that the run keeps
+//! A run that has not ended appends each result to a journal, a separate file that the run keeps
 //! locked. The next program that opens the store adds the journals of runs that were killed, whose
 //! locks are free.
 
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::revision::project;
 
 /// The version of the format. It is in the first line and in the names of the files, so programs
-/// with another version have files of their own.
+/// with another version use other files.
 const VERSION: u32 = 2;
 /// Number of runs that are kept of a backend or benchmark.
 const RUNS: usize = 24;
@@ -89,7 +89,7 @@ impl StoreArgs {
 
 /// A stored run.
 pub trait Entry: Serialize + DeserializeOwned {
-    /// Its number of results.
+    /// Number of results of the run.
     fn results(&self) -> usize;
 
     /// The keys of its results. A run is outdated when later runs have results for all of its keys.
@@ -173,7 +173,7 @@ impl Journal {
 
     /// Removes the journal of a run that the store holds.
     pub fn remove(self) {
-        // A journal that stays holds nothing that is not in the store.
+        // The results of a remaining journal are in the store.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -245,7 +245,7 @@ impl<E: Entry> Store<E> {
             let mut lines = text.lines().skip(1);
             let begin = lines.next().unwrap_or_default();
             let run = E::from_journal(begin, &lines.collect::<Vec<_>>());
-            // A run that was killed after it was added is there already.
+            // A run that was killed after it was added is in the store already.
             if let Some(run) = run.filter(|run| run.results() > 0)
                 && !self.runs.iter().any(|it| it.is_same(&run))
             {

@@ -48,7 +48,7 @@ pub(crate) enum Answer {
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Idle,
-    /// Which of the address and the data have not been taken yet.
+    /// A write; states whether address and data have not been taken yet.
     Write {
         access: Access,
         address: bool,

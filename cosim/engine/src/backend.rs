@@ -154,7 +154,7 @@ impl CosimBackend {
     }
 
     /// The names in the cache of the models of all configurations: with their parameters as they
-    /// are, and all other options that concern the build. Builds nothing.
+    /// are, and all other options that concern the build. Builds no model.
     ///
     /// # Errors
     /// If configurations, sources or the toolchain are not found.

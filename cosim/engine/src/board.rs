@@ -67,7 +67,7 @@ impl SimBoard {
         self.scheduler.shape()
     }
 
-    /// How it was opened.
+    /// Options of the URI.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
@@ -79,7 +79,8 @@ impl SimBoard {
         self.scheduler.with_chip(self.number, |chip| chip.now())
     }
 
-    /// Digest of the phits and credits that it sent since the last reset; none without links.
+    /// Digest of the phits and credits that the board has sent since the last reset; none without
+    /// links.
     #[must_use]
     pub fn link_digest(&self) -> Option<u32> {
         self.scheduler.with_chip(self.number, |chip| {
@@ -87,7 +88,7 @@ impl SimBoard {
         })
     }
 
-    /// Phits that it sent on each link since the last reset.
+    /// Number of phits that the board has sent on each link since the last reset.
     #[must_use]
     pub fn link_phits(&self) -> Vec<u64> {
         let links = self.shape().links as usize;
@@ -121,7 +122,7 @@ impl SimBoard {
     /// The recording since the last reset; ends recording.
     ///
     /// # Errors
-    /// If a port is attached, or nothing is being recorded.
+    /// If a port is attached, or no recording is under way.
     pub fn take_recording(&self) -> Result<BoardRecording, Error> {
         self.scheduler
             .with_idle_chip(self.number, "take the recording", |chip| {

@@ -337,7 +337,7 @@ impl Chip {
             && self.phased.is_some()
     }
 
-    /// Returns the edge from which on nothing happens until the host or a link acts on the board,
+    /// Returns the edge after which the board is idle until the host or a link acts on the board,
     /// if that edge is known.
     pub(crate) fn steady_since(&self) -> Option<u64> {
         let steady = self.steady?;

@@ -108,37 +108,37 @@ impl SimCluster {
         }))
     }
 
-    /// The URI that it was opened with.
+    /// URI with which the boards were opened.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The boards, in the order of their numbers; there is one at least.
+    /// The boards, in the order of their numbers; at least one.
     #[must_use]
     pub fn boards(&self) -> &[Arc<SimBoard>] {
         &self.boards
     }
 
-    /// How they are joined.
+    /// Topology of the boards.
     #[must_use]
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// Latency and rate of their links.
+    /// Latency and rate of the links.
     #[must_use]
     pub fn link_figures(&self) -> LinkFigures {
         self.options.link_figures()
     }
 
-    /// How it was opened.
+    /// Options of the URI.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Number of threads that step the boards. Results do not depend on it.
+    /// Number of threads that step the boards. Results do not depend on this number.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
@@ -164,7 +164,7 @@ impl SimCluster {
     }
 
     /// Total of cycles that the boards have skipped since they were opened, because their state
-    /// stayed the same and nothing was due.
+    /// stayed the same and no event was due.
     #[must_use]
     pub fn skipped_cycles(&self) -> u64 {
         (0..self.boards.len())

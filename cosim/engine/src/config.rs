@@ -491,7 +491,7 @@ pub struct Options {
     /// `skip`: whether steady cycles of a board are skipped; default `on`.
     pub skip: Skip,
     /// `power-up`: seed of the initial values of registers and RAMs, which are zero by default.
-    /// Nothing that a host or another board can observe depends on these values.
+    /// No observable behaviour of the board depends on these values.
     pub power_up: Option<u32>,
     /// `optimise`: `fast` for fast simulation, `quick` for a short build; default `quick` with
     /// assertions and `fast` without. The behaviour of the boards does not depend on this option.

@@ -145,7 +145,7 @@ impl Engine {
     }
 }
 
-/// Both engines.
+/// The DMA engines of both directions.
 #[derive(Debug, Default)]
 pub(crate) struct DmaMaster {
     store: Engine,
@@ -259,7 +259,7 @@ mod tests {
         let (mut pins, mut was, mut done) = (DmaIn::default(), DmaOut::default(), Vec::new());
         let (mut write, mut read, mut answer) = (None::<u32>, None::<(u32, u32)>, false);
         for now in 0..20_000 {
-            // What was handed over in the cycle that ends.
+            // Transfers of the cycle that ends.
             if was.awvalid && pins.awready {
                 assert!(was.awaddr % BOUNDARY + (was.awlen + 1) * BEAT <= BOUNDARY);
                 write = Some(was.awaddr);

@@ -16,7 +16,7 @@ pub enum CosimError {
         root = root.display()
     )]
     NoRoot {
-        /// The folder that it names.
+        /// The folder in `ALCOR_ROOT`.
         root: PathBuf,
     },
     /// A file could not be read.
@@ -24,7 +24,7 @@ pub enum CosimError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: Arc<std::io::Error>,
     },
     /// A file could not be written.
@@ -32,7 +32,7 @@ pub enum CosimError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: Arc<std::io::Error>,
     },
     /// The board keeps no log.
@@ -49,7 +49,7 @@ pub enum CosimError {
         /// The problem and its place.
         problem: String,
     },
-    /// There is no configuration of that name.
+    /// The configuration does not exist.
     #[error("no configuration `{name}`; there are: {known} (in {hardware})")]
     UnknownConfig {
         /// The requested name.
@@ -59,7 +59,7 @@ pub enum CosimError {
         /// Folder or crate that the configurations were read from.
         hardware: Hardware,
     },
-    /// There is no option of that name.
+    /// The option does not exist.
     #[error(
         "no option `{option}`; there are: {known}, and parameters in capitals such as IN_DEPTH=64"
     )]
@@ -109,7 +109,7 @@ pub enum CosimError {
         /// STATUS at the end.
         status: u32,
     },
-    /// A board drove its links before its time began, when nothing carries its phits.
+    /// A board drove its links before its time began, when no link carries phits.
     #[error("the board drove its links before it was ready")]
     SentEarly,
     /// With `skip=check`: the state of a board changed in a cycle that `skip=on` would have
@@ -122,7 +122,7 @@ pub enum CosimError {
     NotSteady {
         /// The first cycle that would have been skipped.
         from: u64,
-        /// The first that would not.
+        /// The first cycle after `from` that would not have been skipped.
         to: u64,
     },
     /// A register of the board's page was written after time had begun.
@@ -146,7 +146,7 @@ pub enum CosimError {
         links: u32,
         /// The topology's dimensions.
         dims: Vec<u32>,
-        /// Link ports that it needs.
+        /// Link ports that the topology needs.
         needed: u32,
     },
     /// More ranks than the packet header can number.
@@ -179,7 +179,7 @@ pub enum CosimError {
         /// The rank.
         rank: u32,
     },
-    /// A recording was asked for where none was started.
+    /// No recording was started.
     #[error("nothing is being recorded")]
     NotRecording,
     /// A wait ended without a result.

@@ -109,8 +109,8 @@ impl fmt::Display for Hardware {
     }
 }
 
-/// The sources of `core`, one whole board, in the order of compilation, and the folders of what
-/// they include; `root` is that of a clone of the repository.
+/// The sources of `core`, one whole board, in the order of compilation, and their include folders;
+/// `root` is that of a clone of the repository.
 ///
 /// # Errors
 /// If a list of sources can't be read.

@@ -48,8 +48,8 @@
 //! * A read waits until all earlier writes have been offered and [`EFFECT_CYCLES`] have passed. The
 //!   read itself, and an access to node memory, take no time.
 //! * A repeated access at the same instant is a *poll*: a second read of a register or of an
-//!   address of node memory, or a second wait whose deadline is past. It can't see anything new, so
-//!   time moves by [`POLL_CYCLES`] first.
+//!   address of node memory, or a second wait whose deadline is past. The result would be the same,
+//!   so time moves by [`POLL_CYCLES`] first.
 //! * A wait takes at least one cycle unless its deadline is past. It ends at the first edge whose
 //!   cycle had the interrupt raised, from [`SETTLE_CYCLES`] after the rank's last write was
 //!   offered; or exactly at its deadline. If both happen at the same edge, the interrupt is
@@ -69,7 +69,7 @@
 //! with earlier phits. The wire carries 95.9 Gb/s: a phit with 256 bits of data takes less than a
 //! cycle, one with 512 bits takes 1.54. Credits take the latency alone.
 //!
-//! So boards need to synchronise only once in `latency - 1` edges. Within such a window each board
+//! So boards need to synchronise only once in `latency - 1` edges. Within this window each board
 //! is stepped independently, on any of the threads (option `threads`), until the window ends. If a
 //! rank of the board is woken, the board stops at that cycle, and the others go on to the end. When
 //! all ranks of all boards wait again, stopped boards go on. When all boards are at the end, their

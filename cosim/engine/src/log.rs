@@ -40,12 +40,12 @@ const CHANNELS: usize = 8;
 /// An activity in cycles `from` to `to`, without the latter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// How many resets there were before it.
+    /// Number of resets before the record.
     pub(crate) run: u32,
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) what: What,
-    /// How many words belong to it.
+    /// Number of words of the record.
     words: u32,
 }
 
@@ -60,13 +60,13 @@ pub(crate) enum What {
         peer: Option<GlobalRank>,
         bytes: u64,
     },
-    /// It has seen the operation end.
+    /// The library has seen the end of the operation.
     Ended {
         rank: u8,
         operation: u64,
         status: Status,
     },
-    /// A register write was on the pins; `operation` is what it commits.
+    /// A register write was on the pins; `operation` is the committed operation.
     Command {
         rank: u8,
         offset: u16,
@@ -164,7 +164,7 @@ impl From<&Want> for Waited {
 struct Open {
     record: Option<Record>,
     words: Vec<u32>,
-    /// Of writes to memory: where the next one goes if it belongs to them.
+    /// For writes to memory: address of the next write of the same transfer.
     next: u32,
 }
 
@@ -175,12 +175,12 @@ struct Lane {
     offered: u64,
     /// Writes on their way over the link to the host: offset and data.
     on_link: VecDeque<(u32, u32)>,
-    /// Writes that commit operations: how many there are before, and the operation.
+    /// Writes that commit operations: number of writes before, and operation.
     commits: VecDeque<(u64, u64)>,
     wait: Option<(u64, Waited)>,
-    /// Word address of its completion ring.
+    /// Word address of the rank's completion ring.
     ring_base: u32,
-    /// The entry of it that is being written.
+    /// The entry of the ring that is being written.
     entry: Option<Record>,
 }
 
@@ -191,9 +191,10 @@ pub(crate) struct Log {
     records: VecDeque<Record>,
     words: VecDeque<u32>,
     dropped: u64,
-    /// Records that there ever were.
+    /// Number of records since the log was created.
     pushed: u64,
-    /// Of each stream of each rank, each of its memory's writers, and each channel of each link.
+    /// Open records: for each stream of each rank, each writer of its memory, and each channel of
+    /// each link.
     open: Vec<Open>,
     lanes: Vec<Lane>,
     interrupts: u32,
@@ -267,7 +268,7 @@ impl Log {
         self.pushed
     }
 
-    /// The board was reset: what was under way is over.
+    /// The board was reset: ends all open records.
     pub(crate) fn reset(&mut self, now: u64) {
         let mut open = Vec::new();
         self.each_open(now, |record, words| open.push((record, words.to_vec())));
@@ -283,7 +284,7 @@ impl Log {
         self.interrupts = 0;
     }
 
-    /// From here on it is run `run`.
+    /// Begins run `run`.
     pub(crate) fn begin_run(&mut self, run: u32) {
         self.run = run;
     }
@@ -317,8 +318,8 @@ impl Log {
         self.push(self.record(now, now, what), &[]);
     }
 
-    /// What the library says of an operation. `ahead` register writes of the rank's come before the
-    /// next one.
+    /// Records a note of the library on an operation. `ahead` register writes of the rank precede
+    /// its next write.
     #[cold]
     pub(crate) fn note(&mut self, rank: usize, now: u64, ahead: usize, note: Note) {
         match note {
@@ -382,7 +383,7 @@ impl Log {
         self.lanes[rank].on_link.push_back((offset, data));
     }
 
-    /// The oldest of those has been taken by the board.
+    /// The board has taken the oldest register write on the link.
     #[cold]
     pub(crate) fn taken(&mut self, rank: usize, cycle: u64) {
         if let Some((offset, data)) = self.lanes[rank].on_link.pop_front() {

@@ -219,8 +219,8 @@ impl Mailbox {
         self.moved
     }
 
-    /// Returns whether nothing is on its way to the board, and no interrupt is about to wake a
-    /// rank.
+    /// Returns whether no write, phit or credit is on its way to the board, and no interrupt is
+    /// about to wake a rank.
     pub(crate) fn is_idle(&self) -> bool {
         let link = self.link.as_ref();
         let ends = self.ends.as_ref();
@@ -248,8 +248,8 @@ impl Mailbox {
         self.alarm.min(self.arrival).min(link)
     }
 
-    /// Skips cycles in which nothing happens. The number must not reach the edge that is
-    /// [due](Self::due).
+    /// Skips cycles in which the host and the links are idle. The number must not reach the edge
+    /// that is [due](Self::due).
     pub(crate) fn skip(&mut self, cycles: u64) {
         self.cycle += cycles;
     }

@@ -127,7 +127,7 @@ pub(crate) struct Project {
     lists: BTreeMap<String, String>,
 }
 
-/// What distinguishes the models that are built from the same sources.
+/// Properties that distinguish models of the same sources.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Variant {
     config: String,
@@ -357,8 +357,8 @@ fn text_of(path: &Path) -> Result<String, CosimError> {
     })
 }
 
-/// `sources`, and behind them those of a kernel. A user's own sources are named from the folder `kernel`, so that they meet
-/// no name of Alcor's.
+/// `sources`, followed by those of a kernel. A user's own sources have names below `kernel/`, so
+/// that their names differ from those of Alcor.
 fn with_sources(
     hardware: &Hardware,
     sources: &Sources,
@@ -382,7 +382,7 @@ fn with_sources(
     Ok(with)
 }
 
-/// Names of the parameters in a module's header, each of which is declared on a line of its own.
+/// Names of the parameters in a module's header, each declared on a separate line.
 fn parameters(text: &str) -> Vec<String> {
     let declared = text.lines().filter_map(|line| {
         let (declaration, _) = line.trim().strip_prefix("parameter ")?.split_once('=')?;

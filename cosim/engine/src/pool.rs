@@ -1,8 +1,8 @@
 //! The boards, and the threads that step them.
 //!
-//! A board's step within a window of time depends on that board alone, so that it does not matter
-//! who takes it. The thread that moves time hands out the steps and takes its part of them; workers
-//! take the rest, and live as long as the boards.
+//! A board's step within a window of time depends on that board alone, so any thread may perform
+//! the step. The thread that moves time distributes the steps and performs a part of them; worker
+//! threads perform the rest, and exist as long as the boards.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 use crate::CosimError;
 use crate::chip::Chip;
 
-/// How long a thread that has nothing to do yields before it sleeps.
+/// Time for which an idle thread yields before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(100);
-/// How often it looks before the first yield.
+/// Number of polls before the first yield.
 const LOOKS: u32 = 200;
 
 /// The task for every board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Move its time to this point, or until a rank is due. `is_watched`: also look for a state that
-    /// stays the same.
+    /// Moves the time of the board to this point, or until a rank is due. `is_watched`: also checks
+    /// whether the state stays the same.
     Run { until: u64, is_watched: bool },
-    /// Reset it if it has taken part in a run since it was reset last; this board also if its
-    /// registers were written.
+    /// Resets the board if it has taken part in a run since its last reset; board `asked` also if
+    /// its registers were written.
     Reset { asked: usize },
 }
 
@@ -60,7 +60,8 @@ impl EventCount {
         }
         let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
         *waiters += 1;
-        // A thread that makes the condition hold from here on notifies, or the check below sees it.
+        // From now on, a thread that makes the condition hold notifies, or the check below sees the
+        // change.
         self.has_waiters.store(true, Ordering::SeqCst);
         while !holds() {
             waiters = self
@@ -106,8 +107,8 @@ impl Shared {
         self.next.load(Ordering::SeqCst) & BOARD_MASK < self.slots.len() as u64
     }
 
-    /// Takes a board of the present task. Whoever has one keeps the task from ending, so that it
-    /// can be looked at.
+    /// Takes a board of the present task. The task cannot end while a thread has a board, so the
+    /// thread can read the task.
     fn claim(&self) -> Option<usize> {
         let mut next = self.next.load(Ordering::SeqCst);
         while next & BOARD_MASK < self.slots.len() as u64 {
@@ -126,7 +127,7 @@ impl Shared {
 
     fn perform(&self, board: usize, task: Task) {
         let mut slot = self.slot(board);
-        // What stays if the step does not come back.
+        // The result if the step does not return.
         slot.result = Err(CosimError::Lost);
         slot.result = match task {
             Task::Run { until, is_watched } => slot.chip.run(until, is_watched),
@@ -186,7 +187,7 @@ impl Pool {
         });
         let workers = (1..threads).map_while(|number| {
             let shared = Arc::clone(&shared);
-            // With fewer threads than asked for, all is the same but slower.
+            // With fewer threads than requested, only the speed differs.
             thread::Builder::new()
                 .name(format!("boards {number}"))
                 .spawn(move || {
@@ -209,16 +210,16 @@ impl Pool {
         self.shared.slots.len()
     }
 
-    /// Does something with a board that stands still.
+    /// Calls `action` with a board while its time stands still.
     pub(crate) fn with<T>(&self, board: usize, action: impl FnOnce(&mut Chip) -> T) -> T {
         action(&mut self.shared.slot(board).chip)
     }
 
-    /// Does something with every board that needs it, on all threads. Only who has the time calls
-    /// this.
+    /// Performs a task on all boards that need it, on all threads. Only the thread that moves time
+    /// calls this function.
     ///
-    /// If several fail, it is the first that did in the boards' own time, and the lowest board of
-    /// those.
+    /// If several boards fail, returns the failure that is first in simulated time, and of these
+    /// the one of the lowest board.
     pub(crate) fn each(&self, task: Task) -> Result<(), (usize, CosimError)> {
         let needs = |board: &usize| {
             self.with(*board, |chip| match task {
@@ -265,7 +266,7 @@ impl Drop for Pool {
         self.shared.stop.store(true, Ordering::SeqCst);
         self.shared.posted.notify();
         for worker in self.workers.drain(..) {
-            // It has no result that could be lost.
+            // The thread has no result.
             let _ = worker.join();
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 /// The cost of host accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// One register write per cycle and rank; nothing else costs time.
+    /// One register write per cycle and rank; no other access takes time.
     #[default]
     Ideal,
     /// A PCIe Gen3 x16 link and an XDMA in memory-mapped mode, with the [`GEN3X16`] figures.
@@ -71,7 +71,7 @@ pub struct Figures {
 ///
 /// | figure | ns | cycles | where it comes from |
 /// |---|---|---|---|
-/// | `downstream` | 300 | 75 | about a third of the round trip; what is posted does not wait for an answer |
+/// | `downstream` | 300 | 75 | about a third of the round trip; posted writes do not wait for an answer |
 /// | `upstream` | 600 | 150 | with `downstream`: a register read of 900 ns. Neugebauer et al., "Understanding PCIe performance for end host networking" (SIGCOMM 2018, doi 10.1145/3230543.3230560) find that PCIe makes up around 900 ns of a NIC's 1 us; a Virtex-7 on Gen3 x8 was measured at 850 ns (hackingnasdaq.blogspot.com/2014/05/pcie-latency.html) |
 /// | `dma_setup` | 2500 | 625 | an estimate of what the hardware takes: a doorbell write (300 ns), the descriptor fetched from host memory (900 ns), the first data fetched (900 ns), the completion written back and polled (300 ns and more). The stock driver's system call and interrupt come on top on a real host: tens of microseconds a transfer (github.com/Xilinx/dma_ip_drivers issue 321: 30 us for 32 bytes) |
 /// | `interrupt` | 1750 | 437 | an estimate: an MSI-X write upstream (300 ns) and the kernel's handler that wakes a poller on an idle core (1.5 us) |

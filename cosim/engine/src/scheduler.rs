@@ -38,7 +38,7 @@ pub(crate) enum RunOutcome {
         /// Number of ranks that waited for them.
         waiting: u32,
     },
-    /// All ranks wait, and nothing is under way. The run goes on.
+    /// All ranks wait, and no board has activity. The run goes on.
     Stalled(Arc<Stall>),
     /// A board's model failed.
     Failed { board: usize, error: CosimError },

@@ -7,9 +7,9 @@ use crate::Options;
 /// An action on the trace at a point in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Start it.
+    /// Start the trace.
     On(PathBuf),
-    /// End it.
+    /// End the trace.
     Off,
 }
 
@@ -38,17 +38,17 @@ impl Waves {
         }
     }
 
-    /// The board was asked to be reset.
+    /// A reset of the board was requested.
     pub(crate) fn reset(&mut self) {
         self.resets += 1;
     }
 
-    /// Whether the time since the last reset is that which is to be traced.
+    /// Whether the time since the last reset is to be traced.
     fn is_wanted(&self) -> bool {
         self.wanted.is_none_or(|wanted| wanted == self.resets)
     }
 
-    /// What is due at `now`, once.
+    /// Returns the action that is due at `now`, once.
     pub(crate) fn due(&mut self, now: u64) -> Option<Turn> {
         if self.running && (now >= self.to || !self.is_wanted()) {
             self.running = false;
@@ -62,7 +62,7 @@ impl Waves {
         None
     }
 
-    /// Cycles from `now` until something may be due.
+    /// Cycles from `now` until an action may be due.
     pub(crate) fn horizon(&self, now: u64) -> u64 {
         match (self.running, &self.file) {
             (true, _) => self.to.saturating_sub(now),

@@ -1,7 +1,7 @@
 //! The links between boards: phits under a latency and a rate, and credits the other way.
 //!
 //! A board's output in cycle `t` reaches its neighbour in cycle `t + latency`. So boards need to
-//! synchronise only once in `latency - 1` edges: output of one such window arrives in a later
+//! synchronise only once in `latency - 1` edges: output of one window arrives in a later
 //! window. Within a window a board uses its own ends alone. [`Wires::exchange`] carries their
 //! output to the other ends between windows.
 
@@ -33,7 +33,7 @@ pub struct LinkFigures {
 }
 
 impl Default for LinkFigures {
-    /// As measured between two U280 boards: 440 ns, 95.9 Gb/s.
+    /// The values measured between two U280 boards: 440 ns, 95.9 Gb/s.
     fn default() -> Self {
         Self {
             latency: 110,
@@ -167,7 +167,7 @@ impl Ends {
         self.ends.iter().any(|end| !end.sent.is_empty())
     }
 
-    /// The next edge at which something arrives.
+    /// The next edge at which a phit or credit arrives.
     pub(crate) fn next(&self) -> u64 {
         self.ends
             .iter()
@@ -175,8 +175,8 @@ impl Ends {
             .fold(NEVER, u64::min)
     }
 
-    /// Takes what the board drove in the cycle that ends at `now`. Tells of each phit: port,
-    /// channel, the cycle in which it arrives, and its words.
+    /// Takes the phits and credits that the board drove in the cycle that ends at `now`. Reports
+    /// each phit: port, channel, cycle of arrival, and words.
     pub(crate) fn send(
         &mut self,
         now: u64,
@@ -248,7 +248,7 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Which end of a link is wired to which.
+/// The connections of link ends.
 pub(crate) struct Wires {
     /// By board and port: the board and the port at the other end.
     ends: Vec<(usize, usize, usize, usize)>,
@@ -270,8 +270,8 @@ impl Wires {
         }
     }
 
-    /// Carries what boards have sent to the other ends. `with` gives a board's ends to what it is
-    /// called with.
+    /// Carries sent phits and credits to the other ends. `with` calls its second argument with the
+    /// ends of a board.
     pub(crate) fn exchange(&mut self, mut with: impl FnMut(usize, &mut dyn FnMut(&mut Ends))) {
         let hands = &mut self.hands;
         for &(board, port, other, back) in &self.ends {

@@ -9,7 +9,7 @@ pub enum Change {
     NewlyFailing,
     /// The test passes, and did not pass before.
     NewlyPassing,
-    /// The board can't run it, and could before.
+    /// The board can't run the test, and could before.
     NewlySkipped,
     /// The test passed before and now, with different cycle counts.
     Cycles {
@@ -24,7 +24,7 @@ impl Change {
     /// The name of changes of cycle counts.
     pub const CYCLES: &str = "cycles";
 
-    /// In one or two words.
+    /// The change in one or two words.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match self {

@@ -39,7 +39,7 @@ pub struct Page {
     pub tests: Vec<Test>,
     /// Whether runs are stored, and this run was compared with earlier ones.
     pub remembers: bool,
-    /// The earlier results that it was compared with.
+    /// Comparison with earlier results.
     pub comparison: Comparison,
     /// The stored runs, the oldest first, including this one.
     pub history: Vec<PastRun>,
@@ -90,7 +90,7 @@ pub enum Ending {
     Passed,
     /// The test failed.
     Failed,
-    /// The board can't run it.
+    /// The board can't run the test.
     #[default]
     Skipped,
     /// The run ended before the test, or had no board for it.
@@ -98,7 +98,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// One word.
+    /// The result in one word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -131,19 +131,19 @@ pub struct Test {
     pub run_seed: u64,
     /// The test's own seed.
     pub seed: u64,
-    /// Cycles of its runs.
+    /// Cycles of the test's runs.
     pub cycles: u64,
     /// Wall-clock time.
     pub time: Duration,
-    /// Why it failed or was skipped.
+    /// Reason of the failure or skip.
     pub message: Option<String>,
-    /// The command that repeats it, if it failed.
+    /// The command that repeats a failed test.
     pub repeat: Option<String>,
     /// The difference from earlier runs.
     pub change: Option<Change>,
     /// Results of the test in the stored runs, the oldest first, this run last.
     pub earlier: Vec<Ending>,
-    /// The explanation of its failure.
+    /// The explanation of the failure.
     pub explanation: Option<Explanation>,
 }
 
@@ -161,13 +161,13 @@ pub struct Explanation {
 /// A file of an explanation.
 #[derive(Debug, Clone, Default)]
 pub struct File {
-    /// Its path, from the page's folder.
+    /// Path of the file, from the folder of the page.
     pub path: String,
-    /// Its contents.
+    /// Contents of the file, in words.
     pub what: String,
 }
 
-/// The results that the run was compared with.
+/// Comparison of the run with earlier results.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Comparison {
     /// Number of tests with an earlier result.
@@ -212,7 +212,7 @@ pub struct Coverage {
 pub struct Module {
     /// Its name.
     pub name: String,
-    /// Its source file.
+    /// Source file of the module.
     pub file: String,
     /// Lines.
     pub lines: Hit,
@@ -255,13 +255,13 @@ impl std::iter::Sum for Hit {
 /// A functional cover point.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Point {
-    /// Its group, for example a module.
+    /// Group of the cover point, for example a module.
     pub group: String,
     /// Its name.
     pub name: String,
-    /// Its module.
+    /// Module of the cover point.
     pub module: String,
-    /// Its number of hits.
+    /// Number of hits.
     pub hits: u64,
 }
 
@@ -278,7 +278,7 @@ pub struct Bench {
     pub revision: String,
     /// Time of the run, in seconds since 1970.
     pub ended: u64,
-    /// The command that repeats it.
+    /// The command that repeats the benchmark.
     pub command: String,
     /// Time of the run before, in seconds since 1970.
     pub before: Option<u64>,
@@ -305,10 +305,10 @@ pub struct Row {
     pub note: Option<String>,
 }
 
-/// A picture.
+/// A plot.
 #[derive(Debug, Clone, Default)]
 pub struct Plot {
-    /// Its caption.
+    /// Caption of the plot.
     pub title: String,
     /// The picture as SVG, inserted unchanged.
     pub svg: String,

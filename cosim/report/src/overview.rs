@@ -14,7 +14,7 @@ const NAMED: usize = 20;
 pub struct Overview {
     /// The source revision.
     pub revision: String,
-    /// When the run ended: seconds since 1970.
+    /// Time of the end of the run, in seconds since 1970.
     pub ended: u64,
     /// Wall-clock time of the run.
     pub elapsed: Duration,
@@ -25,13 +25,13 @@ pub struct Overview {
 /// A backend.
 #[derive(Debug, Clone, Default)]
 pub struct OverviewRow {
-    /// Its URI.
+    /// URI of the backend.
     pub backend: String,
-    /// Its page, from the folder of this one.
+    /// Path of the backend's page, from the folder of this page.
     pub page: String,
-    /// How thorough its run was.
+    /// Tier of the run.
     pub tier: String,
-    /// Its seeds, in words.
+    /// Seeds of the run, in words.
     pub seeds: String,
     /// Tests that passed.
     pub passed: usize,
@@ -41,13 +41,13 @@ pub struct OverviewRow {
     pub skipped: usize,
     /// Tests that were not run.
     pub not_run: usize,
-    /// The reason for the first of them.
+    /// The reason for the first test that was not run.
     pub reason: Option<String>,
     /// Cycles of all tests.
     pub cycles: u64,
     /// From the start of the first test to the end of the last, by the wall clock.
     pub time: Duration,
-    /// How long it took to open the first board, with the build of its model.
+    /// Time to open the first board, including the build of its model.
     pub opening: Duration,
     /// The digest of all traffic.
     pub digest: String,

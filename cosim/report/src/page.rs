@@ -16,7 +16,7 @@ pub(crate) struct Section {
 
 /// The overall result.
 struct Verdict {
-    /// Its colour.
+    /// CSS class of the colour.
     class: &'static str,
     sign: &'static str,
     text: String,

@@ -16,7 +16,7 @@ use crate::server::{End, Shared};
 
 /// Serves the requests of a connection until its other end is closed.
 pub(crate) fn serve(channel: Channel, shared: &Shared) {
-    // How it ends is for its other end to tell; a rank's end was noted.
+    // The client reports an error of the connection; the end of a rank has been recorded.
     let _ = converse(channel, shared);
 }
 
@@ -196,7 +196,7 @@ impl Client<'_> {
             Some(Ask::ReadBoard { offset }) => port.read_board32(PageOffset(offset)),
             Some(Ask::WriteMemory { at, bytes }) => {
                 self.room_for(bytes)?;
-                // As much as there was room for is there.
+                // The data that fits has been copied.
                 let _ = self.end.load(&mut self.data);
                 port.write_memory(NodeAddr(at), &self.data)?;
                 Ok(0)
@@ -215,7 +215,7 @@ impl Client<'_> {
             }
             Some(Ask::TellWait { bytes }) => {
                 self.room_for(bytes)?;
-                // As much as there was room for is there.
+                // The data that fits has been copied.
                 let _ = self.end.load(&mut self.data);
                 port.tell_wait(wire::wait_of(&self.data).as_ref())?;
                 Ok(0)

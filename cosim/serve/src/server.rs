@@ -18,22 +18,22 @@ use crate::{Event, connection};
 /// Largest number of connections.
 const CONNECTIONS: usize = 1024;
 
-/// How long the end of a connection may take that is only to be noticed.
+/// Time within which the end of a connection must be noticed.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// Why a cluster can't be served.
+/// Errors of serving a cluster.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// There is one of that name already.
+    /// Another cluster has this name.
     #[error("a cluster `{0}` is running already; choose another name")]
     NameTaken(String),
-    /// The system refused something.
+    /// The system refused a call.
     #[error("cannot serve the cluster `{name}`: {source}")]
     Io {
         /// The cluster's name.
         name: String,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// The boards can't be made ready.
@@ -159,16 +159,16 @@ impl Drop for Server {
     /// Ends all connections. Attached ranks get an error that the simulator is gone.
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        // It waits for connections; this is one. If it fails, the listener has ended.
+        // This connection wakes the listener. If the connection fails, the listener has ended.
         let _ = Channel::connect(&self.name);
         if let Some(listener) = self.listener.take() {
-            // It has no result that could be lost.
+            // The thread has no result.
             let _ = listener.join();
         }
     }
 }
 
-/// Accepts connections, each with a thread of its own.
+/// Accepts connections, each with a separate thread.
 fn listen(listener: &UnixListener, shared: &Arc<Shared>) {
     thread::scope(|scope| {
         for number in 0.. {
@@ -177,7 +177,7 @@ fn listen(listener: &UnixListener, shared: &Arc<Shared>) {
                 break;
             }
             let Ok((stream, _)) = accepted else {
-                // There are too many open files, most likely: others will be closed.
+                // Most likely too many files are open: others will be closed.
                 thread::sleep(Duration::from_millis(10));
                 continue;
             };
@@ -278,7 +278,7 @@ impl Shared {
         &self.boards.boards()[board.number() as usize]
     }
 
-    /// Resets a board for a client that begins a run of its own.
+    /// Resets a board for a client that begins a run.
     pub(crate) fn reset(&self, board: &SimBoard) -> Result<(), Error> {
         self.settle();
         let mut run = self.run();
@@ -338,14 +338,14 @@ impl Shared {
     }
 }
 
-/// How a rank's port ends.
+/// The end of a rank's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// In good order.
+    /// The rank left the run.
     Left,
-    /// Its process dropped it before.
+    /// The process dropped the port before.
     Dropped,
-    /// Its process died.
+    /// The process died.
     Died,
 }
 

@@ -257,7 +257,7 @@ impl ModelCache {
     }
 
     /// Returns the entry `name`, which contains the file `marker`. If the entry is absent, `fill`
-    /// builds it in a folder of its own.
+    /// builds it in a separate folder.
     ///
     /// Calls `waiting` if another process or thread is building the same entry. Also returns
     /// whether the entry existed.

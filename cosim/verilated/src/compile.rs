@@ -106,7 +106,7 @@ impl Flags {
     }
 }
 
-/// How often the code of a file runs.
+/// Execution frequency of the code of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     /// Code of the model, which runs in every cycle.

@@ -112,7 +112,7 @@ pub struct CoverPoint {
 /// signals cover them. Assertions are not counted.
 ///
 /// Cover points are `cover property` statements. Their labels have the form `c_<group>_<name>`. The
-/// group is one word, and underscores in the name stand for spaces: `c_wildcard_source_and_tag` is
+/// group is one word, and underscores in the name are spaces: `c_wildcard_source_and_tag` is
 /// point `source and tag` of group `wildcard`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
@@ -398,7 +398,7 @@ impl<'a> Entry<'a> {
         }
         let lines = stretches(lines).ok_or_else(|| field("S", lines, "ascending source lines"))?;
         Ok(Some(Self {
-            // Verilator appends parameters behind two underscores.
+            // Verilator appends parameters after two underscores.
             module: module.split("__").next().unwrap_or(module),
             file,
             point: Point {
@@ -429,7 +429,7 @@ fn source_line(text: &str) -> Option<u32> {
     (1..=LAST_LINE).contains(&line).then_some(line)
 }
 
-/// Parses ranges of lines such as `14-15,17`.
+/// Parses ranges of lines, for example `14-15,17`.
 fn stretches(text: &str) -> Option<Box<[(u32, u32)]>> {
     let mut stretches = Vec::new();
     let mut end = 0;

@@ -30,7 +30,7 @@ pub enum Error {
         /// Version that the executable reports.
         found: String,
     },
-    /// There is no folder for built models and tools.
+    /// No folder for built models and tools is known.
     #[error(
         "no folder for built models and tools: set HOME or XDG_CACHE_HOME (ALCOR_MODELS for models alone)"
     )]
@@ -140,7 +140,7 @@ pub enum Error {
         model: String,
         /// The function.
         function: String,
-        /// Its C declaration.
+        /// C declaration of the function.
         found: String,
         /// The unsupported type.
         unsupported: String,
@@ -152,7 +152,7 @@ pub enum Error {
         model: String,
         /// The port.
         port: String,
-        /// Its width in bits.
+        /// Width in bits.
         width: usize,
         /// The Rust type.
         rust: &'static str,
@@ -167,7 +167,7 @@ pub enum Error {
         model: String,
         /// The function.
         function: String,
-        /// Its C declaration.
+        /// C declaration of the function.
         found: String,
     },
     /// Modules import the same DPI function with different widths.
@@ -204,7 +204,7 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// There is no port of that name and direction.
+    /// The model has no port of that name and direction.
     #[error("model `{model}` has no {wanted} `{name}`; it has: {available}")]
     NoSuchSignal {
         /// The model's name.
@@ -216,7 +216,7 @@ pub enum Error {
         /// The existing names.
         available: String,
     },
-    /// There is no public variable of that path.
+    /// The model has no public variable of that path.
     #[error("model `{model}` has no public {wanted} `{path}`; it has: {available}")]
     NoSuchVariable {
         /// The model's name.
@@ -235,7 +235,7 @@ pub enum Error {
         name: String,
         /// The instance with which the handle was used.
         instance: String,
-        /// That instance's model.
+        /// Model of the instance.
         model: String,
     },
     /// A signal cannot be written.
@@ -253,9 +253,9 @@ pub enum Error {
     NotAClock {
         /// The signal.
         name: String,
-        /// Its direction.
+        /// Direction of the signal.
         direction: Direction,
-        /// Its width.
+        /// Width of the signal, in bits.
         width: usize,
     },
     /// A value does not fit a signal.
@@ -263,7 +263,7 @@ pub enum Error {
     Width {
         /// The signal.
         name: String,
-        /// Its width in bits.
+        /// Width in bits.
         width: usize,
         /// The value or the number of words.
         found: String,

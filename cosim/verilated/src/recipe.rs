@@ -21,12 +21,12 @@ const COUNTERS: &str = "counters.vlt";
 /// Optimisation of the model's C++.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Optimise {
-    /// For speed of simulation.
+    /// Fast simulation.
     #[default]
     Fast,
-    /// For models that run briefly: compiles faster than `Fast`, and simulates more slowly.
+    /// Fast compilation, for models that run briefly; simulates more slowly than `Fast`.
     Quick,
-    /// For speed of compilation, with debug information.
+    /// Fastest compilation, with debug information.
     Debug,
 }
 
@@ -257,7 +257,7 @@ impl<'a> Build<'a> {
     ///
     /// A list may contain source files (C and C++ as for [`cpp_source`](Self::cpp_source)), `-f`,
     /// `-F`, `-v`, `-y`, `-I`, `-D`, `+incdir+`, `+define+`, `+libext+`, `-W..`, environment
-    /// variables, and the comments `//`, `/* */` and `#`. A file behind `-v` is an ordinary source.
+    /// variables, and the comments `//`, `/* */` and `#`. A file after `-v` is an ordinary source.
     pub fn file_list(self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -504,7 +504,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Name of the model's entry in the cache: the model's name, `-` and the key. Builds nothing,
+    /// Name of the model's entry in the cache: the model's name, `-` and the key. Builds no model,
     /// and the entry need not exist.
     ///
     /// # Errors

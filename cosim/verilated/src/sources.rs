@@ -1,4 +1,5 @@
-//! The source files of a model, as they were at one instant, under names that hold no path of this machine.
+//! The source files of a model, as they were at one instant, under names that hold no path of this
+//! machine.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,9 +17,10 @@ const CPP_INCLUDED: &[&str] = &["h", "hh", "hpp", "hxx", "inc"];
 
 /// The source files of a model, as they were when [`Sources::read`] read them; clones are cheap.
 ///
-/// Each file has a name that does not depend on where the files lie: the path from the root folder, with `/`. A file
-/// outside the root folder goes by its file name, with a number in front if another file has that name. Verilator sees
-/// these names only, so messages of a model carry them, and two copies of a tree give the same model.
+/// Each file has a name that does not depend on where the files lie: the path from the root folder,
+/// with `/`. A file outside the root folder goes by its file name, with a number in front if
+/// another file has that name. Verilator sees these names only, so messages of a model carry them,
+/// and two copies of a tree give the same model.
 #[derive(Clone)]
 pub struct Sources {
     inner: Arc<Inner>,
@@ -44,14 +46,15 @@ struct Folder {
 
 #[derive(Clone)]
 struct File {
-    /// Where the file was read; none of a text.
+    /// Path of the file; none for a text.
     path: Option<PathBuf>,
     text: Vec<u8>,
     is_outside: bool,
 }
 
 impl Sources {
-    /// Reads source files in the order of compilation, and all SystemVerilog files of include folders.
+    /// Reads source files in the order of compilation, and all SystemVerilog files of include
+    /// folders.
     ///
     /// # Errors
     /// If the root, a file or a folder cannot be read.
@@ -126,9 +129,9 @@ impl Sources {
         })
     }
 
-    /// Sources that are in the program: of all `files`, names with texts, those that `order` names, in the order of
-    /// compilation, and the SystemVerilog files in the include folders. Names are as [`Sources`] says, so the same files on
-    /// a disk give the same model.
+    /// Sources that are in the program: of all `files`, names with texts, those that `order` names,
+    /// in the order of compilation, and the SystemVerilog files in the include folders. Names are
+    /// as [`Sources`] says, so the same files on a disk give the same model.
     ///
     /// # Errors
     /// If a name of `order` is not among the files, or a name leads out of the root.
@@ -173,8 +176,8 @@ impl Sources {
         })
     }
 
-    /// These sources and one more, compiled behind them: its name, where it was read (nowhere, if it is in the program),
-    /// and its text. A source that is there under this name already is replaced, and keeps its place.
+    /// These sources and one more, compiled after them: its name, its path (none if it is in the
+    /// program), and its text. A source with this name is replaced, and keeps its place.
     #[must_use]
     pub fn and(&self, name: &str, path: Option<PathBuf>, text: String) -> Self {
         let inner = &self.inner;
@@ -200,8 +203,9 @@ impl Sources {
         }
     }
 
-    /// The files that are no longer as they were read, or that have appeared in an include folder since, in order of
-    /// their paths. A file that cannot be read counts as changed; a text never does.
+    /// The files that are no longer as they were read, or that have appeared in an include folder
+    /// since, in order of their paths. A file that cannot be read counts as changed; a text never
+    /// does.
     #[must_use]
     pub fn changed(&self) -> Vec<PathBuf> {
         let inner = &self.inner;
@@ -266,7 +270,8 @@ impl Sources {
         Ok(())
     }
 
-    /// `text` of a message of Verilator's, with paths in place of the names of files outside the root.
+    /// `text` of a message of Verilator's, with paths in place of the names of files outside the
+    /// root.
     pub(crate) fn with_paths(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, file) in &self.inner.files {

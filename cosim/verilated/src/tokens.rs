@@ -27,7 +27,7 @@ pub(crate) enum Token {
     Locked {
         _file: File,
     },
-    /// There is no folder for token files, so the number of compilers is unlimited.
+    /// No folder for token files is known, so the number of compilers is unlimited.
     Unlimited,
 }
 

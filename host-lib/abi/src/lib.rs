@@ -1,8 +1,8 @@
 //! Registers, opcodes and packet formats of Alcor hardware.
 //!
-//! Everything here is generated from `hw/abi/alcor.rdl` except [`Field`], the one way to
-//! take a field out of a word or put it in. A rank's page and the board's page are given
-//! as byte offsets within a page; see [`PAGE_BYTES`] and [`rank_page`].
+//! All items are generated from `hw/abi/alcor.rdl`, except [`Field`], which reads a field of a word
+//! or writes it. Registers of a rank's page and of the board's page are byte offsets within a page;
+//! see [`PAGE_BYTES`] and [`rank_page`].
 //!
 //! ```
 //! use alcor_abi::{packets::put_header, PacketType};
@@ -15,9 +15,9 @@
 mod generated;
 pub use generated::*;
 
-/// What the board's MAGIC register holds: `ALCO`.
+/// Value of the board's MAGIC register: `ALCO`.
 pub const MAGIC: u32 = board::MAGIC_VALUE;
-/// The ABI's major version that this library speaks.
+/// The major version of the ABI that this library supports.
 pub const ABI_MAJOR: u32 = board::ABI_VERSION_MAJOR_VALUE;
 /// Bytes of a page: the board's, or a rank's.
 pub const PAGE_BYTES: u32 = 4096;
@@ -26,9 +26,9 @@ pub const PAGE_BYTES: u32 = 4096;
 pub const fn rank_page(local_rank: u32) -> u32 {
     (1 + local_rank) * PAGE_BYTES
 }
-/// Byte offset in the BAR of the links' page ([`links`]), on a board whose links are cables.
+/// Byte offset in the BAR of the page of the links ([`links`]), on a board whose links are cables.
 pub const LINKS_PAGE: u32 = 32 * PAGE_BYTES;
-/// Byte offset within a rank's page that a command is written to.
+/// Byte offset of a command within a rank's page.
 #[must_use]
 pub const fn command(opcode: Opcode) -> u32 {
     4 * opcode as u32
@@ -57,7 +57,7 @@ impl Opcode {
 }
 /// Bytes of a completion ring entry.
 pub const CQ_ENTRY_BYTES: u32 = 16;
-/// Payload words that one of the paper's packets can carry.
+/// Maximum number of payload words of the paper's packets.
 pub const PAPER_MAX_WORDS: u32 = 30;
 
 /// Bits `low .. low + width` of a 32-bit word.
@@ -90,7 +90,7 @@ impl Field {
         (word & self.mask()) >> self.low
     }
     /// A word that has `value` in this field and zero elsewhere; bits of `value` that do not
-    /// fit are cut off.
+    /// fit are dropped.
     #[must_use]
     pub const fn put(self, value: u32) -> u32 {
         (value << self.low) & self.mask()

@@ -106,7 +106,7 @@ impl Deploy {
     fn unbind(&self, facts: &Facts, undo: &mut Vec<Undo>) -> Result<()> {
         for function in &facts.functions {
             if let Some(driver) = &function.driver {
-                // Before, since a call that fails may have done its work.
+                // The undo is recorded first, because a failed call may have unbound the driver.
                 undo.push(Undo::Rebind {
                     identity: function.identity.clone(),
                     driver: driver.clone(),
@@ -160,17 +160,18 @@ impl Deploy {
     }
 
     fn bind(&self, facts: &Facts, undo: &mut Vec<Undo>) -> Result<()> {
-        // The card is on the bus, and from here on its drivers are what is given back.
+        // The card is on the bus again: only its drivers must be given back.
         undo.clear();
         let mut refused = Ok(());
         for function in &facts.functions {
             let address = function.identity.function;
-            // One that had none gets none, but for the card's own: the FPGA may have been empty.
+            // A function without a driver gets none, except the card's own function: the FPGA may
+            // have been empty.
             let own = (address == self.address).then_some(DRIVER);
             let driver = function.driver.as_deref().or(own);
             // The kernel may have given it back already.
             if let (Some(driver), None) = (driver, self.machine.driver_of(address)) {
-                // One that is refused keeps no other from its driver.
+                // After a refusal, the other functions still get their drivers.
                 refused = refused.and(self.machine.bind(address, driver));
             }
         }
@@ -225,7 +226,7 @@ pub(crate) fn appear(machine: &Machine, function: PciAddress, patience: Duration
     loop {
         match machine.card(function) {
             Ok(_) => return Ok(()),
-            // It is there by halves while the kernel makes its folder.
+            // The kernel makes the folder of the function in several steps.
             Err(_) if began.elapsed() < patience => sleep(LOOK),
             Err(xdma::Error::NoCard { address, .. }) => {
                 return Err(Error::NotBack {

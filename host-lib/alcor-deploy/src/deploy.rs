@@ -52,12 +52,12 @@ impl Default for Places {
     }
 }
 
-/// How long is waited.
+/// Time limits of waits.
 #[derive(Debug, Clone)]
 pub struct Patience {
-    /// For the programmer.
+    /// Limit for the programmer.
     pub program: Duration,
-    /// For the card to come back to the bus, and for its device nodes.
+    /// Limit for the return of the card to the bus, and for its device nodes.
     pub appear: Duration,
 }
 
@@ -194,7 +194,7 @@ impl Deploy {
             progress.held.push(lock);
             Ok(())
         })?;
-        // Behind the lock: while somebody else deploys, the card is not there.
+        // After the lock: during another deployment the card is not on the bus.
         let what = self.describe(Step::Find, None, None);
         let find = |_: &mut Progress<'_>| Facts::find(&self.machine, self.address);
         let facts = progress.step(Step::Find, &what, find)?;

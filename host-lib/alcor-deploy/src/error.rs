@@ -26,7 +26,7 @@ pub enum Error {
         #[from]
         source: xdma::Error,
     },
-    /// There is no such card.
+    /// The machine has no card at the address.
     #[error(
         "no card at {address}{}. A card that was on the bus at boot comes back with `echo 1 > /sys/bus/pci/rescan`. If its FPGA was empty \
          at boot, load the bitstream with the programmer by hand, then reboot the host warm (a cold boot empties the FPGA)",
@@ -35,10 +35,10 @@ pub enum Error {
     NotThere {
         /// PCI address of the search.
         address: PciAddress,
-        /// Cards that are there.
+        /// Cards of the machine.
         present: Vec<PciAddress>,
     },
-    /// The programmer's command asks for something that is not known.
+    /// The programmer's command has an unknown placeholder, or one without a value.
     #[error("the command of programmer `{programmer}` has {{{placeholder}}}, and {advice}")]
     Placeholder {
         /// The programmer.
@@ -48,7 +48,7 @@ pub enum Error {
         /// Advice for the user.
         advice: &'static str,
     },
-    /// The programmer's command has no bitstream in it, or nothing at all.
+    /// The programmer's command is empty, or has no placeholder for the bitstream.
     #[error(
         "the command of programmer `{programmer}` has no {{bit}} in it, so it would load no bitstream"
     )]
@@ -71,7 +71,7 @@ pub enum Error {
     Start {
         /// The program.
         program: String,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// The programmer failed.
@@ -79,7 +79,7 @@ pub enum Error {
     Programmer {
         /// The program.
         program: String,
-        /// How it ended.
+        /// Exit status of the programmer.
         status: std::process::ExitStatus,
         /// The last lines of its output.
         lines: Vec<String>,
@@ -102,7 +102,7 @@ pub enum Error {
     Lock {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
     /// Another process deploys to this card, or holds a rank of it.
@@ -144,9 +144,9 @@ pub enum Error {
         before.function
     )]
     Differs {
-        /// Before.
+        /// Properties before the deployment.
         before: Box<Identity>,
-        /// After.
+        /// Properties after the deployment.
         after: Box<Identity>,
     },
     /// The bridge's registers read all ones.
@@ -227,7 +227,7 @@ fn listed(holders: &[Holder]) -> String {
 pub struct Failure {
     /// The step that failed.
     pub step: Step,
-    /// Why.
+    /// Cause of the error.
     pub error: Error,
     /// The steps that were undone, last first, each with its result.
     pub undone: Vec<Undone>,

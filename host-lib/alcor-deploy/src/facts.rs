@@ -68,7 +68,7 @@ impl Facts {
             }
             other => other?,
         };
-        // What will be asked for its ID in the end; so it is known now whether it can answer.
+        // Checks now whether the last step can read the card's ID block.
         let is_ready = match card.driver() {
             Driver::Vendor { .. } => true,
             Driver::None => machine.has_driver(DRIVER),

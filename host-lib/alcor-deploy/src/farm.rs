@@ -63,12 +63,12 @@ pub struct Farm {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// The host that it is in: its name, or `localhost`.
+    /// Host of the board: its name, or `localhost`.
     pub host: String,
     /// The card's PCI address.
     #[serde(deserialize_with = "address")]
     pub address: PciAddress,
-    /// The serial number of its cable, in the programmer's form.
+    /// Serial number of the board's cable, in the programmer's form.
     #[serde(default)]
     pub serial: Option<String>,
     /// The programmer, by name.
@@ -162,7 +162,7 @@ struct RawProgrammer {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawLink {
-    // Not an array, of which what is too much would be passed over.
+    // A vector: deserialisation of an array would ignore surplus elements.
     ends: Vec<End>,
 }
 
@@ -297,8 +297,8 @@ impl Farm {
 }
 
 impl Board {
-    /// Whether the board is in the host of this name. If one name has no domain, the domain of the other
-    /// is ignored.
+    /// Whether the board is in the host of this name. If one name has no domain, the domain of the
+    /// other is ignored.
     #[must_use]
     pub fn is_on(&self, here: &str) -> bool {
         let short = |name: &str| {

@@ -1,10 +1,10 @@
 //! Loads a bitstream into a card without a reboot of its host.
 //!
 //! While the FPGA is configured, the card leaves the PCI bus. A host treats that as a fatal error,
-//! and accesses to the card go nowhere. So a deployment takes the card from its driver and the bus
-//! first, and finds it again afterwards. [`Step`] lists the steps in their order. [`Deploy::run`]
-//! does them; if one fails, it undoes the completed steps, last first. [`Deploy::plan`] only
-//! describes them.
+//! and accesses to the card are lost. So a deployment first takes the card from its driver and the
+//! bus, and finds the card again afterwards. [`Step`] lists the steps in their order.
+//! [`Deploy::run`] performs them; if a step fails, it undoes the completed steps, last first.
+//! [`Deploy::plan`] only describes them.
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;
@@ -22,8 +22,8 @@
 //! # }
 //! ```
 //!
-//! All requests to the kernel go through sysfs, which [`xdma::Machine`] writes. Tests use a tree of
-//! their own. **This has never run with a card.**
+//! All requests to the kernel go through sysfs, which [`xdma::Machine`] writes. Tests use a
+//! simulated tree. **This has never run with a card.**
 #![forbid(unsafe_code)]
 
 mod acts;

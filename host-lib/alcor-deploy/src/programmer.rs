@@ -20,9 +20,9 @@ use crate::{Error, Result};
 const TCL: &str = include_str!("program.tcl");
 /// Time for a programmer to end by itself after the request to end.
 const GRACE: Duration = Duration::from_secs(5);
-/// Time for which its last output is read.
+/// Time for which the last output of a programmer is read.
 const DRAIN: Duration = Duration::from_secs(1);
-/// Interval of checks for its end.
+/// Interval of checks for the end of a programmer.
 const LOOK: Duration = Duration::from_millis(20);
 /// Number of lines that an error shows.
 const LAST_LINES: usize = 12;
@@ -111,8 +111,8 @@ impl Programmer {
     /// The words of the command for a job; `{tcl}` becomes `script`.
     ///
     /// # Errors
-    /// [`Error::Placeholder`] for one that is not known, or a serial that is asked for and not
-    /// known; [`Error::NoBit`].
+    /// [`Error::Placeholder`] for an unknown placeholder, and for a serial number without a value;
+    /// [`Error::NoBit`].
     pub fn command(&self, job: &Job, script: &Path) -> Result<Vec<String>> {
         if !self.command.iter().any(|word| word.contains("{bit}")) {
             return Err(Error::NoBit {
@@ -194,7 +194,8 @@ impl Programmer {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own: Ctrl-C is for us to pass on, and whatever it starts ends with it.
+            // A separate process group: this process handles Ctrl-C, and child processes end with
+            // the group.
             .process_group(0)
             .spawn()
             .map_err(started)?;
@@ -253,8 +254,8 @@ fn watch(
             Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
         }
         if let Some(status) = child.try_wait()? {
-            // What it wrote last. A server that it has left behind may hold its output open, and go
-            // on writing.
+            // The last output. A server that the programmer has started may hold the output open,
+            // and continue to write.
             let ended = Instant::now();
             while let (true, Ok(line)) = (ended.elapsed() < DRAIN, lines.recv_timeout(LOOK)) {
                 tell(line);
@@ -277,7 +278,7 @@ fn watch(
 fn end(child: &mut Child) -> std::io::Result<()> {
     let group = i32::try_from(child.id()).map(Pid::from_raw);
     let signal = |signal| {
-        // A group that is gone needs no signal.
+        // A group that has ended needs no signal.
         let _ = group.as_ref().map(|&group| killpg(group, signal));
     };
     signal(Signal::SIGTERM);
@@ -290,7 +291,7 @@ fn end(child: &mut Child) -> std::io::Result<()> {
         }
         thread::sleep(LOOK);
     }
-    // What it has started may have outlived it.
+    // Child processes may have outlived the programmer.
     signal(Signal::SIGKILL);
     Ok(())
 }

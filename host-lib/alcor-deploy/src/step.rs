@@ -15,13 +15,13 @@ pub enum Step {
     Find,
     /// Takes the locks of all ranks.
     Ranks,
-    /// Checks that no process has its device nodes open.
+    /// Checks that no process has the card's device nodes open.
     Users,
-    /// Takes its functions from their drivers.
+    /// Takes the card's functions from their drivers.
     Unbind,
     /// Stops the bridge from reporting the card's removal as a fatal error.
     Mask,
-    /// Takes its functions off the bus.
+    /// Takes the card's functions off the bus.
     Remove,
     /// Configures the FPGA.
     Program,
@@ -29,7 +29,7 @@ pub enum Step {
     RescanBridge,
     /// Lets the kernel rescan all buses, and waits for the card.
     RescanBus,
-    /// Checks that its identity on the bus is unchanged.
+    /// Checks that the card's identity on the bus is unchanged.
     Compare,
     /// Lets the bridge report errors again.
     Unmask,
@@ -37,12 +37,12 @@ pub enum Step {
     Enable,
     /// Gives the card back to its driver.
     Bind,
-    /// Compares its ID block with the manifest.
+    /// Compares the card's ID block with the manifest.
     Identify,
 }
 
 impl Step {
-    /// All of them, in their order.
+    /// All steps, in their order.
     pub const ALL: [Step; 17] = [
         Step::Verify,
         Step::Programmer,

@@ -57,7 +57,7 @@ impl Undo {
                 if machine.driver_of(function).is_some() {
                     return Ok(());
                 }
-                // A driver is not let loose on what it did not have before.
+                // A driver is bound only to an unchanged function.
                 let after = Identity::of(machine, function)?;
                 if after != *identity {
                     return Err(Error::Differs {
@@ -74,7 +74,7 @@ impl Undo {
                 ..
             } => restore(machine, *bridge, *offset, *bits),
             Undo::Rescan { bridge, functions } => {
-                // The second finds what the first, having failed, has not.
+                // The second rescan finds functions that the first one has missed.
                 let near = machine.rescan_behind(*bridge);
                 let far = machine.rescan();
                 let back = functions

@@ -1,4 +1,4 @@
-//! A board behind the XDMA core of a card.
+//! The board of a card with an XDMA core.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,7 +63,7 @@ impl XdmaBoard {
             node_bytes: 0,
             clock_khz: 1,
         };
-        // For any other value, the library reports an error of its own.
+        // For any other value, the library reports an error.
         if read(&page, MAGIC)? == abi::MAGIC {
             page = watched(page)?;
             shape = Shape {

@@ -16,7 +16,7 @@ pub enum XdmaError {
         "`xdma:{rest}` names no card: write xdma:auto, or xdma:0000:3b:00.0, an address of lspci -D"
     )]
     BadUri {
-        /// The part of the URI behind the scheme.
+        /// The part of the URI after the scheme.
         rest: String,
     },
     /// The design's BAR is shorter than the ID block requires.

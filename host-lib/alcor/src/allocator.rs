@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::NodeAddr;
 
-/// Alignment of every piece, in bytes.
+/// Alignment of every block, in bytes.
 pub(crate) const ALIGNMENT: u32 = 64;
 
-/// The free pieces. Allocation is first fit; a freed piece is merged with its free neighbours.
+/// The free blocks. Allocation is first fit; a freed block is merged with its free neighbours.
 #[derive(Debug)]
 struct FreeList {
-    /// Length by start address. No two pieces are adjacent.
+    /// Length by start address. No two blocks are adjacent.
     pieces: BTreeMap<u32, u32>,
-    /// Dropped pieces that transfers may still use: length by start address.
+    /// Dropped blocks that transfers may still use: length by start address.
     dropped: BTreeMap<u32, u32>,
 }
 
@@ -31,7 +31,7 @@ impl FreeList {
         Some(start)
     }
 
-    /// Frees the dropped pieces, except those that contain an address of `busy`.
+    /// Frees the dropped blocks, except those that contain an address of `busy`.
     fn give_back_dropped(&mut self, busy: impl Iterator<Item = NodeAddr>) {
         if self.dropped.is_empty() {
             return;
@@ -89,9 +89,9 @@ impl Allocator {
         }
     }
 
-    /// Takes a piece of at least `bytes` bytes. Fails with the length of the largest free piece.
+    /// Takes a block of at least `bytes` bytes. Fails with the length of the largest free block.
     /// `busy` are the local addresses of transfers under way. A transfer holds no handle of its
-    /// piece, because counting references would dominate the cost of a put.
+    /// block, because counting references would dominate the cost of a put.
     pub(crate) fn take(
         &self,
         bytes: u64,
@@ -113,7 +113,7 @@ impl Allocator {
     }
 }
 
-/// A piece in use. A dropped piece is free once no transfer uses it.
+/// A block in use. A dropped block is free once no transfer uses it.
 #[derive(Debug)]
 pub(crate) struct Block {
     start: u32,

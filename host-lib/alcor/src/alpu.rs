@@ -159,7 +159,7 @@ impl AlpuState {
 /// finds and deletes the first matching entry. A probe finds the first matching entry and keeps it.
 /// Entries are inserted in insert mode only: [`Alpu::start_insert`], whose answer carries the
 /// number of free cells; inserts; [`Alpu::stop_insert`]. No match fails in insert mode. A match
-/// without an entry is held, together with the requests behind it, until a matching entry is
+/// without an entry is held, together with the later requests, until a matching entry is
 /// inserted or insert mode ends.
 ///
 /// Requests (match, probe) and commands (all others) have separate FIFOs. A request may overtake an

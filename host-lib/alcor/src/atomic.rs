@@ -96,7 +96,7 @@ impl AtomicOperation {
     }
 }
 
-/// How a [`Rank::put_signal`] changes its signal word.
+/// Change of the signal word by [`Rank::put_signal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal<S> {
     /// The word becomes this value.
@@ -273,14 +273,13 @@ const LOOK: u64 = 64;
 /// # Atomic operations
 ///
 /// An operation reads a word of 32 or 64 bits of a window and writes its result back, and no other
-/// atomic operation to the same rank comes between, from whatever rank, kernel or host it is. The
-/// owner of the window uses the same calls, with itself as the target. The window needs the rights
-/// to read and to write. A refused operation gives [`Error::AtomicRefused`] and has changed no
-/// memory.
+/// atomic operation of any rank, kernel or host to the same rank comes between. The owner of the
+/// window uses the same calls, with itself as the target. The window needs the rights to read and
+/// to write. A refused operation gives [`Error::AtomicRefused`] and has changed no memory.
 ///
 /// Puts, gets and the owner's own [`Rank::write`] and [`Rank::read`] are not atomic: if one of them
-/// meets an atomic operation on the same word at the same time, the word's value is undefined, as in
-/// MPI-3. Other words are not affected. An atomic operation comes after all puts and atomic
+/// meets an atomic operation on the same word at the same time, the word's value is undefined, as
+/// in MPI-3. Other words are not affected. An atomic operation comes after all puts and atomic
 /// operations that the same rank has started before to the same target.
 ///
 /// These calls fail with the errors of [puts and gets](Rank#put-and-get).
@@ -601,8 +600,8 @@ impl Rank {
     /// data. [`Rank::wait_until`] waits for a signal.
     ///
     /// # Errors
-    /// [`Error::Refused`] or [`Error::AtomicRefused`] by the target. The two are checked each for
-    /// itself: the signal may have been given although the put was refused. Else as [`Rank::put`].
+    /// [`Error::Refused`] or [`Error::AtomicRefused`] by the target, which checks both separately:
+    /// the signal may be given although the put was refused. Otherwise as [`Rank::put`].
     ///
     /// # Examples
     /// ```

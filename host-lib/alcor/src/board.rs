@@ -171,7 +171,7 @@ impl BoardInfo {
     }
 
     /// First address of the fragment through which the library takes over unexpected messages. The
-    /// unexpected message buffer is behind it and reaches to the end of node memory. Without a
+    /// unexpected message buffer follows and reaches to the end of node memory. Without a
     /// message engine, the end of node memory.
     pub(crate) fn usable_bytes(&self) -> u32 {
         let fragments = self.message_depth + u32::from(self.has_messages());
@@ -385,7 +385,7 @@ pub trait Port: Send {
     /// As [`Port::write32`].
     fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error>;
 
-    /// Copies `data` into this rank's node memory. The data is there on return.
+    /// Copies `data` into this rank's node memory. The data is in memory on return.
     ///
     /// # Errors
     /// If the range is not in node memory; as [`Port::write32`].

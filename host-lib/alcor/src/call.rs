@@ -127,7 +127,7 @@ pub struct Call {
 }
 
 /// The properties of a call on which members must agree: collective, count, type, operation, root.
-/// 0 stands for a property that the call lacks.
+/// 0 means that the call lacks the property.
 pub(crate) type CallWords = [u32; 5];
 
 impl Call {

@@ -8,7 +8,7 @@ use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, 
 
 use crate::{Board, BoardInfo, Error, PageOffset, Result, Topology, identify};
 
-/// The port number that stands for the board's own ranks.
+/// The port number of the board's own ranks.
 const HERE: u32 = 15;
 
 /// Boards joined by links, on which a [`crate::Job`] runs. A single board is a cluster too.

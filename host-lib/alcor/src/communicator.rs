@@ -44,7 +44,7 @@ use crate::{Error, GlobalRank, Rank, Result, Rights, Tree};
 /// share no rank. The ranks of one [`crate::Job`] know all rows in use. Two communicators that are
 /// made at the same time compete for the last row of a board, and either may get it.
 ///
-/// A rank in a process of its own ([`Rank::attach`]) knows only its own communicators. On boards of
+/// A rank in its own process ([`Rank::attach`]) knows only its own communicators. On boards of
 /// several such ranks, most rows are reserved for communicators that have members with the same
 /// local number on all of their boards. Each local number has 10 rows on boards of 2 ranks, and 6
 /// rows on boards of 4 ranks.
@@ -164,7 +164,7 @@ impl Rank {
     ///
     /// The first call is collective over all ranks of the run. It registers a window of the
     /// library. This window takes a slot of the registration tables and at most an eighth of node
-    /// memory. Programs without this call have no such cost.
+    /// memory. Programs without this call do not have this cost.
     ///
     /// # Errors
     /// [`Error::OutOfNodeMemory`], [`Error::TableFull`], and the errors of all waits.

@@ -201,9 +201,9 @@ impl Rank {
     }
 
     /// Waits until at least one of `requests` is complete. Returns the indices of all complete
-    /// requests, in order. [`Rank::wait`] on these requests returns their results. The list may keep
-    /// requests that earlier calls have returned: the other requests complete all the same. Without
-    /// requests, returns no index at once.
+    /// requests, in order. [`Rank::wait`] on these requests returns their results. The list may
+    /// keep requests that earlier calls have returned: the other requests complete nevertheless.
+    /// Without requests, returns no index at once.
     ///
     /// # Errors
     /// As [`Rank::wait`].
@@ -235,7 +235,7 @@ impl Rank {
         if !requests.is_empty() {
             self.wait_any(requests)?;
         }
-        // A request that was complete before has ended the wait without a look at the others.
+        // A request that was complete before has ended the wait without a check of the others.
         if (1..requests.len()).contains(&complete) {
             self.progress.poll_once()?;
         }

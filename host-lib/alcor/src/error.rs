@@ -138,9 +138,9 @@ pub enum Error {
         other: String,
         /// The property that differs.
         property: &'static str,
-        /// Its value on the board.
+        /// Value of the property on the board.
         found: u32,
-        /// Its value on the first board.
+        /// Value of the property on the first board.
         wanted: u32,
     },
 
@@ -158,7 +158,7 @@ pub enum Error {
     BadVariable {
         /// The variable.
         variable: &'static str,
-        /// Its value.
+        /// Value of the variable.
         value: String,
         /// The violated rule.
         rule: &'static str,
@@ -700,7 +700,7 @@ pub enum Error {
     },
 
     // ------------------------------------------------------------ checks in software
-    /// Node memory has no free piece for a region.
+    /// Node memory has no free range that is large enough for a region.
     #[error(
         "{rank}: no room in node memory for a region of {bytes} bytes: the largest free piece has {largest} bytes; free regions, or use a board with more memory"
     )]
@@ -709,7 +709,7 @@ pub enum Error {
         rank: GlobalRank,
         /// Requested size in bytes.
         bytes: u64,
-        /// Size of the largest free piece, in bytes.
+        /// Size of the largest free range, in bytes.
         largest: u32,
     },
     /// An access beyond the end of a local region.
@@ -741,7 +741,7 @@ pub enum Error {
     BadOption {
         /// The option.
         option: &'static str,
-        /// Its value.
+        /// Value of the option.
         value: u64,
         /// The violated rule.
         rule: &'static str,

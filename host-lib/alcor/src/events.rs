@@ -3,13 +3,13 @@
 use alcor_abi::Status;
 use alcor_abi::rank::{events, last_error};
 
-/// The last failure of a paper command: the LAST_ERROR register.
+/// The last failure of a paper command or of a write of a communicator row: LAST_ERROR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastError {
     /// The status; `None` if this library does not know the code.
     pub status: Option<Status>,
-    /// Opcode of the refused command, or packet type of the dropped packet.
+    /// Opcode of the refused command, or packet type of the dropped packet; 0 for a write of a row.
     pub opcode: u32,
 }
 
@@ -77,13 +77,13 @@ impl Events {
         events::BAD_OPCODE.get(self.bits) != 0
     }
 
-    /// This rank's hardware refused a paper command.
+    /// This rank's hardware refused a paper command, or a write of a communicator row.
     #[must_use]
     pub fn refused(&self) -> bool {
         events::REFUSED.get(self.bits) != 0
     }
 
-    /// A paper packet of a neighbour failed this rank's window check and was dropped.
+    /// A paper packet of another rank failed this rank's window check and was dropped.
     #[must_use]
     pub fn dropped(&self) -> bool {
         events::DROPPED.get(self.bits) != 0

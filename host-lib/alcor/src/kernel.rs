@@ -275,7 +275,8 @@ impl Progress {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelCommand {
-    /// The words, lowest first: head, address, length, offset, destination, low, high, count, what.
+    /// The words, lowest first: head, address, length, offset, destination, low, high, count,
+    /// C_WHAT.
     words: [u32; WORDS],
 }
 
@@ -339,7 +340,7 @@ impl KernelCommand {
     }
 
     /// Makes a fetch-and-op on the word of `target`'s window at `offset`, counted in words. The
-    /// completion has the old value behind its first word.
+    /// completion has the old value after its first word.
     ///
     /// # Errors
     /// [`Error::OutOfRange`](crate::Error::OutOfRange) if the offset fits no register.
@@ -368,7 +369,7 @@ impl KernelCommand {
     }
 
     /// Makes a compare-and-swap on the word of `target`'s window at `offset`, counted in words. The
-    /// completion has the old value behind its first word.
+    /// completion has the old value after its first word.
     ///
     /// # Errors
     /// As [`KernelCommand::fetch_op`].

@@ -31,7 +31,7 @@
 //! | [`BoardLayer`], [`PortLayer`] | boards over boards, which observe or change calls |
 //! | [`Job`] | a run whose ranks are threads of this process; also attaches one rank of a run of processes |
 //! | [`Rank`] | one rank of a run, with all operations |
-//! | [`Region`] | a piece of a rank's node memory; dropping its last handle frees it |
+//! | [`Region`] | a part of a rank's node memory; dropping its last handle frees it |
 //! | [`Window`] | memory that all ranks have registered together; the target of `put`, `get` and atomic operations |
 //! | [`Communicator`] | an ordered set of ranks, with its collectives and messages |
 //! | [`Tree`] | the order in which a reduction combines |

@@ -1,4 +1,4 @@
-//! Pieces of node memory.
+//! Regions: parts of node memory.
 
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::allocator::Block;
 use crate::{Datatype, Error, NodeAddr, Result};
 
-/// A piece of a rank's node memory: `len` elements of type `T`.
+/// A part of a rank's node memory: `len` elements of type `T`.
 ///
 /// A region is a handle. Its clones and slices name the same memory. The memory is freed when the
 /// last handle is gone, and no operation and no window uses the memory.

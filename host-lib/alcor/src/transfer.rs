@@ -207,7 +207,7 @@ impl Rank {
         self.start(TransferKind::Put, window, target, offset, &local)
     }
 
-    /// Fills `local` from `target`'s window, and waits until the data is there.
+    /// Fills `local` from `target`'s window, and waits until the data has arrived.
     ///
     /// # Errors
     /// As [`Rank::put`].

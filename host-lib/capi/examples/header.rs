@@ -1,10 +1,10 @@
-//! Writes `include/alcor.h` from the sources of the C interface; with `--check`, says whether it is as they have it.
+//! Writes `include/alcor.h` from the sources of the C interface; with `--check`, compares it with them.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-/// Files with what C sees, in the order that the header has it in.
+/// Files with the public items, in the order of the header.
 const SOURCES: [&str; 9] = [
     "types",
     "run",

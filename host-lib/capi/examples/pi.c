@@ -1,6 +1,6 @@
 /*
- * Pi by collectives: rank 0 says into how many strips the area below 4 / (1 + x * x) is cut, each rank adds up every size-th of them, and all
- * get the sum. Rank 0 also gathers the parts and checks the sum against them.
+ * Pi by collectives: rank 0 broadcasts the number of strips of the area below 4 / (1 + x * x). Each rank adds up every
+ * size-th strip, and all ranks get the sum. Rank 0 also gathers the parts and compares their sum.
  *
  *     cc -std=c99 pi.c $(pkg-config --cflags --libs alcor) -lm -o pi
  *     alcor run --config rma4 -- ./pi 10000
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     check(alcor_comm_rank(rank, world, &me), "comm_rank");
     check(alcor_comm_size(rank, world, &size), "comm_size");
 
-    /* Collectives work on node memory: a count of strips, this rank's part, the sum, and at rank 0 the parts of all. */
+    /* Node memory for the collectives: the number of strips, this rank's part, the sum, and at rank 0 all parts. */
     alcor_memory_t strips_at, part_at, sum_at, parts_at = NULL;
     check(alcor_alloc(rank, sizeof(uint64_t), &strips_at), "alloc");
     check(alcor_alloc(rank, sizeof(double), &part_at), "alloc");
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     check(alcor_write(rank, part_at, 0, &part, sizeof part), "write");
     check(alcor_allreduce(rank, part_at, 0, sum_at, 0, 1, ALCOR_F64, ALCOR_SUM, world), "allreduce");
     check(alcor_read(rank, sum_at, 0, &sum, sizeof sum), "read");
-    /* The midpoint rule is wrong by 1 / (12 strips^2) at most. */
+    /* The error of the midpoint rule is at most 1 / (12 strips^2). */
     const double pi = 3.14159265358979323846;
     if (fabs(sum - pi) > 1 / (12.0 * (double)strips * (double)strips) + 1e-12) {
         fprintf(stderr, "rank %u: %.15f is not pi\n", me, sum);
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         }
         printf("pi is %.12f, by %u ranks and %llu strips\n", sum, size, (unsigned long long)strips);
     }
-    /* Whatever belongs to the rank is freed with it. */
+    /* alcor_finish frees all objects of the rank. */
     check(alcor_finish(rank), "finish");
     return 0;
 }

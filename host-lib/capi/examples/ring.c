@@ -1,5 +1,5 @@
 /*
- * Puts, gets and messages round the ring of all ranks. Each rank checks what it got.
+ * Puts, gets and messages in the ring of all ranks. Each rank checks the received data.
  *
  *     cc -std=c99 ring.c $(pkg-config --cflags --libs alcor) -o ring
  *     alcor run --config rma4 -- ./ring
@@ -44,7 +44,7 @@ int main(void)
     check(alcor_nprocs(rank, &size), "nprocs");
     const uint32_t right = (me + 1) % size, left = (me + size - 1) % size;
 
-    /* Two buffers in this rank's node memory, of which others may put to one and get from the other. */
+    /* Two buffers in this rank's node memory: other ranks may put to one and get from the other. */
     alcor_memory_t inbox, outbox;
     alcor_window_t inboxes, outboxes;
     check(alcor_alloc(rank, BYTES, &inbox), "alloc");
@@ -56,7 +56,7 @@ int main(void)
     fill(words, me);
     check(alcor_write(rank, outbox, 0, words, BYTES), "write");
 
-    /* Put to the right, in two halves, and fence: then what the left has put is here. */
+    /* Put to the right, in two halves. After the fence, the data of the left rank is here. */
     alcor_request_t halves[2];
     check(alcor_iput(rank, outbox, 0, BYTES / 2, right, 0, inboxes, &halves[0]), "iput");
     check(alcor_iput(rank, outbox, BYTES / 2, BYTES / 2, right, BYTES / 2, inboxes, &halves[1]), "iput");
@@ -69,7 +69,7 @@ int main(void)
     check(alcor_get_data(rank, words, BYTES, right, 0, outboxes), "get");
     expect(words, right, "what was got from the right");
 
-    /* A message to the left, while one comes from the right. */
+    /* A message to the left, while a message comes from the right. */
     alcor_comm_t world;
     alcor_request_t send, receive;
     alcor_status_t status;
@@ -86,7 +86,7 @@ int main(void)
     check(alcor_read(rank, inbox, 0, words, BYTES), "read");
     expect(words, right, "what the right has sent");
 
-    /* A token that each rank adds its number to. */
+    /* Each rank adds its number to a token. */
     uint64_t token = 0;
     if (me == 0)
         check(alcor_send_data(rank, &token, sizeof token, right, 1, world), "send");

@@ -1,5 +1,5 @@
-// Heat along a rod, which lies in pieces with the ranks. Each step, neighbours exchange their outermost cells by messages. At the end rank 0 gathers
-// the rod and compares it, bit for bit, with what it computes by itself.
+// Heat along a rod that is divided among the ranks. In each step, neighbours exchange their outermost cells by
+// messages. At the end rank 0 gathers the rod, and compares it bit for bit with its own computation.
 //
 //     c++ -std=c++11 stencil.cpp $(pkg-config --cflags --libs alcor) -o stencil
 //     alcor run --config rma4 -- ./stencil
@@ -18,7 +18,7 @@ void check(alcor_result_t result)
         throw std::runtime_error(std::string(alcor_error_name(result)) + ": " + alcor_error_message());
 }
 
-// A rank that leaves the run with its scope; by an exception, it aborts the run, so that no peer waits for it.
+// A rank that leaves the run at the end of its scope. An exception aborts the run, so that no peer waits.
 class Rank {
 public:
     Rank() { check(alcor_init_from_env(nullptr, &handle_)); }
@@ -77,7 +77,7 @@ private:
 const std::size_t CELLS = 32; // of a rank
 const int STEPS = 20;
 
-// One step; the cells at both ends stand for the neighbours and stay.
+// One step; the cells at both ends are copies of the neighbours' cells and stay unchanged.
 void step(std::vector<double> &cells)
 {
     const std::vector<double> before = cells;
@@ -100,7 +100,7 @@ bool run()
     for (std::size_t i = 0; i < CELLS; i++)
         cells[i + 1] = at_first(me * CELLS + i);
 
-    // What goes to and comes from the left and the right. The ends of the rod have no neighbour there: a request that stays NULL is complete.
+    // Cells to and from the left and the right. An end of the rod has no neighbour there: a NULL request is complete.
     Doubles halo(rank, 4);
     const std::size_t word = sizeof(double);
     for (int i = 0; i < STEPS; i++) {

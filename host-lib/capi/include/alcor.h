@@ -8,25 +8,28 @@
  *     ...
  *     alcor_finish(rank);
  *
- * and is started by `alcor run --config rma4 -- ./program`. Arguments come in MPI's order, the rank first.
+ * and is started by `alcor run --config rma4 -- ./program`. Arguments are in MPI's order, after the rank.
  *
- * Where data lies. Each rank has node memory beside its hardware, which alcor_memory_t names; what moves data moves it there, by piece and byte offset.
- * Functions whose names end in _data take memory of the host's, and go by way of node memory. Offsets and lengths are in bytes, but for the elements that
- * collectives count. In node memory, numbers lie as little-endian.
+ * Memory: Each rank has node memory on its board. An alcor_memory_t is a region of node memory. Operations move data
+ * between regions of node memory, at byte offsets. Functions whose names end in _data take host memory, and copy it to
+ * or from node memory. Offsets and lengths are in bytes; collectives count elements. Numbers in node memory are
+ * little-endian.
  *
- * What starts and what waits. alcor_put waits until it is complete; alcor_iput only starts, and gives a request. So it is with all that have such an i.
+ * Non-blocking calls: alcor_put returns when the put is complete. alcor_iput only starts the put, and returns a
+ * request. The same holds for all calls with this i.
  *
- * Errors. Every call returns ALCOR_OK or a number of alcor_error, and alcor_error_message has the whole message. Null pointers, wrong handles, enums and
- * lengths are errors. A handle is compared with NULL and with others, and never followed; freed, it is of no more use, and is not given out again. A pointer that
- * is not null points to what its type says.
+ * Errors: Every call returns ALCOR_OK or a number of alcor_error; alcor_error_message returns the whole message. Null
+ * pointers, wrong handles, enum values and lengths are errors. A handle may be compared with NULL and with other
+ * handles, and must not be dereferenced. A freed handle is invalid, and is not used again. A pointer that is not null
+ * must point to a value of its type.
  *
- * Threads. One thread uses a rank at a time, with all that belongs to it. Different ranks are independent.
+ * Threads: One thread at a time uses a rank and its objects. Different ranks are independent.
  */
 
 #ifndef ALCOR_H
 #define ALCOR_H
 
-/* Written by `cargo run -p alcor-capi --example header`; what it says comes from host-lib/capi/src. */
+/* Written by `cargo run -p alcor-capi --example header` from the comments in host-lib/capi/src. Do not edit. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,11 +90,11 @@ enum alcor_error
      */
     ALCOR_ERR_PANIC = 5,
     /**
-     * An error without a number of its own.
+     * An error without a separate number.
      */
     ALCOR_ERR_OTHER = 6,
     /**
-     * The environment does not say which rank the process is: start it with `alcor run`.
+     * The environment does not state the rank of the process: start it with `alcor run`.
      */
     ALCOR_ERR_NOT_LAUNCHED = 10,
     /**
@@ -135,7 +138,7 @@ enum alcor_error
      */
     ALCOR_ERR_PEER_DIED = 23,
     /**
-     * A wait exceeded the watchdog's limit; the message names who waits for what.
+     * A wait exceeded the watchdog's limit; the message names which rank waits for which.
      */
     ALCOR_ERR_WATCHDOG = 24,
     /**
@@ -147,7 +150,7 @@ enum alcor_error
      */
     ALCOR_ERR_NO_MEMORY = 30,
     /**
-     * An access beyond a piece of node memory.
+     * An access beyond a region of node memory.
      */
     ALCOR_ERR_MEMORY_BOUNDS = 31,
     /**
@@ -196,7 +199,7 @@ enum alcor_error
      */
     ALCOR_ERR_DIFFER = 60,
     /**
-     * There is no such operation for this type.
+     * The operation does not exist for this type.
      */
     ALCOR_ERR_OPERATION = 61,
     /**
@@ -497,7 +500,7 @@ typedef struct alcor_options_t {
 typedef struct alcor_rank *alcor_rank_t;
 
 /**
- * A piece of a rank's node memory, which is on the board. Made by alcor_alloc, freed by
+ * A region of a rank's node memory, which is on the board. Made by alcor_alloc, freed by
  * alcor_free.
  */
 typedef struct alcor_memory *alcor_memory_t;
@@ -511,7 +514,7 @@ typedef struct alcor_window *alcor_window_t;
 /**
  * An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
  * alcor_wait_any, alcor_wait_some, by alcor_test, alcor_test_all or alcor_test_any once the request
- * is complete, or by alcor_request_free. NULL is a request with nothing to wait for.
+ * is complete, or by alcor_request_free. NULL is a request without an operation.
  */
 typedef struct alcor_request *alcor_request_t;
 
@@ -634,7 +637,7 @@ alcor_result_t alcor_nprocs(alcor_rank_t rank, uint32_t *nprocs);
 
 /**
  * The present time in cycles of the board's clock. In simulation, time stands still while a
- * rank runs host code, and is the same in every run.
+ * rank runs host code, so the value is the same in every run.
  *
  * Errors: ALCOR_ERR_BOARD.
  */
@@ -677,7 +680,7 @@ const char *alcor_version(void);
 /**
  * Allocates `bytes` bytes of node memory at a multiple of 64. Their contents are undefined.
  *
- * memory: receives the piece, which alcor_free frees; NULL if the call fails.
+ * memory: receives the region, which alcor_free frees; NULL if the call fails.
  *
  * Errors: ALCOR_ERR_NO_MEMORY.
  */
@@ -691,7 +694,7 @@ alcor_result_t alcor_alloc(alcor_rank_t rank, size_t bytes, alcor_memory_t *memo
 alcor_result_t alcor_free(alcor_rank_t rank, alcor_memory_t *memory);
 
 /**
- * Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the piece on.
+ * Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the region on.
  *
  * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
  */
@@ -702,7 +705,7 @@ alcor_result_t alcor_write(alcor_rank_t rank,
                            size_t bytes);
 
 /**
- * Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`,
+ * Reads `bytes` bytes of this rank's node memory, from byte `offset` of the region on, to `data`,
  * which is unchanged if the call fails.
  *
  * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
@@ -710,8 +713,8 @@ alcor_result_t alcor_write(alcor_rank_t rank,
 alcor_result_t alcor_read(alcor_rank_t rank, alcor_memory_t memory, size_t offset, void *data, size_t bytes);
 
 /**
- * Makes a piece of node memory this rank's part of a new window. All ranks of the run call it
- * together, each with memory of its own, of any size. The result is the same at all ranks.
+ * Makes a region of node memory this rank's part of a new window. All ranks of the run call it
+ * together, each with its own memory, of any size. The result is the same at all ranks.
  *
  * rights: rights of other ranks in this rank's part, flags of alcor_rights. window: receives the
  * window, which alcor_deregister ends; NULL if the call fails.
@@ -733,7 +736,7 @@ alcor_result_t alcor_register(alcor_rank_t rank,
 alcor_result_t alcor_deregister(alcor_rank_t rank, alcor_window_t *window);
 
 /**
- * Copies `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank
+ * Copies `bytes` bytes of this rank's node memory, from byte `offset` of the region on, to rank
  * `target`'s part of a window, from its byte `window_offset` on, and waits until they are visible
  * there. Any alignment is legal.
  *
@@ -750,7 +753,7 @@ alcor_result_t alcor_put(alcor_rank_t rank,
 
 /**
  * Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to
- * this rank's node memory, from byte `offset` of the piece on, and waits until they have arrived.
+ * this rank's node memory, from byte `offset` of the region on, and waits until they have arrived.
  * Any alignment is legal.
  *
  * Errors: as alcor_put.
@@ -836,7 +839,7 @@ alcor_result_t alcor_flush_all(alcor_rank_t rank);
 
 /**
  * Combines a word of rank `target`'s part of a window, at its byte `window_offset`, with *value,
- * and stores the word as it was before in *old. No other atomic operation to the same rank comes
+ * and stores the old value of the word in *old. No other atomic operation to the same rank comes
  * between read and write. The window needs both rights, and the offset is a multiple of the
  * word's size.
  *
@@ -858,7 +861,7 @@ alcor_result_t alcor_fetch_op(alcor_rank_t rank,
 
 /**
  * Replaces a word of rank `target`'s part of a window, at its byte `window_offset`, by *value if
- * the word is *expected, and stores the word as it was before in *old. The word was replaced if
+ * the word is *expected, and stores the old value of the word in *old. The word was replaced if
  * and only if *old is *expected. Else as alcor_fetch_op.
  *
  * Errors: as alcor_fetch_op.
@@ -1068,9 +1071,9 @@ alcor_result_t alcor_comm_dup(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t
 alcor_result_t alcor_comm_free(alcor_rank_t rank, alcor_comm_t *comm);
 
 /**
- * Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to`
- * of a communicator, and waits until a receive or the receiver's library has taken them. So two
- * ranks that send to each other must use alcor_isend or alcor_irecv.
+ * Sends `bytes` bytes of this rank's node memory, from byte `offset` of the region on, to rank
+ * `to` of a communicator, and waits until a receive or the receiver's library has taken them. So
+ * two ranks that send to each other must use alcor_isend or alcor_irecv.
  *
  * tag: at most ALCOR_TAG_UB.
  *
@@ -1139,8 +1142,8 @@ alcor_result_t alcor_sendrecv(alcor_rank_t rank,
                               struct alcor_status_t *status);
 
 /**
- * As alcor_sendrecv, in place: sends `bytes` bytes from byte `offset` of the piece on, and receives
- * the other message into the same bytes.
+ * As alcor_sendrecv, in place: sends `bytes` bytes from byte `offset` of the region on, and
+ * receives the other message into the same bytes.
  *
  * status: receives source, tag and length of the received message; may be NULL.
  *
@@ -1158,8 +1161,8 @@ alcor_result_t alcor_sendrecv_replace(alcor_rank_t rank,
                                       struct alcor_status_t *status);
 
 /**
- * Receives a message in this rank's node memory, from byte `offset` of the piece on, and waits for
- * the message. `source` is a rank of the communicator or ALCOR_ANY_SOURCE, `tag` a tag or
+ * Receives a message in this rank's node memory, from byte `offset` of the region on, and waits
+ * for the message. `source` is a rank of the communicator or ALCOR_ANY_SOURCE, `tag` a tag or
  * ALCOR_ANY_TAG. At most `bytes` bytes are received.
  *
  * status: receives source, tag and length of the message; may be NULL.
@@ -1304,7 +1307,7 @@ alcor_result_t alcor_improbe(alcor_rank_t rank,
 
 /**
  * Receives up to `bytes` bytes of a message that a matched probe has found, in this rank's node
- * memory, from byte `offset` of the piece on. Sets *message to NULL.
+ * memory, from byte `offset` of the region on. Sets *message to NULL.
  *
  * status: receives source, tag and length of the message; may be NULL.
  *

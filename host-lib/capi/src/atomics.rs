@@ -92,7 +92,7 @@ impl Word {
 }
 
 /// Combines a word of rank `target`'s part of a window, at its byte `window_offset`, with *value,
-/// and stores the word as it was before in *old. No other atomic operation to the same rank comes
+/// and stores the old value of the word in *old. No other atomic operation to the same rank comes
 /// between read and write. The window needs both rights, and the offset is a multiple of the
 /// word's size.
 ///
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn alcor_fetch_op(
 }
 
 /// Replaces a word of rank `target`'s part of a window, at its byte `window_offset`, by *value if
-/// the word is *expected, and stores the word as it was before in *old. The word was replaced if
+/// the word is *expected, and stores the old value of the word in *old. The word was replaced if
 /// and only if *old is *expected. Else as alcor_fetch_op.
 ///
 /// Errors: as alcor_fetch_op.

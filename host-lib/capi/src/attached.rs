@@ -14,10 +14,10 @@ use crate::failure::{Failure, Result, call, panic_text};
 use crate::requests::Request;
 use crate::types::*;
 
-/// Handles count up from here: no small number, no error code, and no address of C's is ever one.
+/// First handle; handles count up. No small number, error code or address is a handle.
 const FIRST_HANDLE: usize = 0xA1C0_0000_0000_0000;
 
-/// A handle that has never been one.
+/// A number that is never a handle.
 fn new_handle<H>() -> *mut H {
     static NEXT: AtomicUsize = AtomicUsize::new(FIRST_HANDLE);
     ptr::without_provenance_mut(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -49,14 +49,14 @@ impl<H, T> Table<H, T> {
         }
     }
 
-    /// Gives it a handle.
+    /// Adds an object, and returns its new handle.
     pub fn insert(&mut self, value: T) -> *mut H {
         let handle = new_handle();
         self.put_back(handle, value);
         handle
     }
 
-    /// Gives it the handle that it had.
+    /// Adds an object under its former handle.
     pub fn put_back(&mut self, handle: *mut H, value: T) {
         self.entries.insert(handle.addr(), value);
     }
@@ -82,7 +82,7 @@ pub struct Attached {
     pub communicators: Table<alcor_comm, Communicator>,
     pub requests: Table<alcor_request, Request>,
     pub messages: Table<alcor_message, MatchedMessage>,
-    /// The address of the world's handle, once it was asked for.
+    /// Handle of the world, after its first request.
     pub world: Option<usize>,
 }
 
@@ -109,7 +109,7 @@ pub fn attach(rank: Rank) -> alcor_rank_t {
     handle
 }
 
-/// Calls `act` with the rank's slot, which nobody else uses meanwhile.
+/// Calls `act` with the rank's slot, locked against other threads.
 fn with_slot(
     rank: alcor_rank_t,
     act: impl FnOnce(&mut Option<Attached>) -> Result<()>,
@@ -129,7 +129,7 @@ fn with_slot(
     let mut slot = match shared.try_lock() {
         Ok(slot) => slot,
         Err(TryLockError::WouldBlock) => return Err(Failure::Busy),
-        // Its panic has emptied the slot.
+        // The panic of the other call has emptied the slot.
         Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
     };
     let ended = match slot.is_some() {
@@ -143,14 +143,14 @@ fn with_slot(
     ended
 }
 
-/// Carries out a call of C's that is for a rank. A panic takes the rank out of the run.
+/// Carries out a call of a C program for a rank. A panic removes the rank from the run.
 pub fn with(rank: alcor_rank_t, act: impl FnOnce(&mut Attached) -> Result<()>) -> alcor_result_t {
     let act = |slot: &mut Option<Attached>| {
         let Some(attached) = slot else {
             return Ok(());
         };
         catch_unwind(AssertUnwindSafe(|| act(attached))).unwrap_or_else(|panic| {
-            // It may be in the middle of anything. Dropped, it tells its peers.
+            // The state of the rank is unknown. Dropping the rank notifies its peers.
             let rank = slot.take();
             let _ = catch_unwind(AssertUnwindSafe(|| drop(rank)));
             Err(Failure::Panic(panic_text(&*panic)))
@@ -159,7 +159,7 @@ pub fn with(rank: alcor_rank_t, act: impl FnOnce(&mut Attached) -> Result<()>) -
     call(|| with_slot(rank, act))
 }
 
-/// Takes a rank out of the table, with all that belongs to it, for `act` to end.
+/// Removes a rank and its objects from the table; `act` ends the rank.
 pub fn take(rank: alcor_rank_t, act: impl FnOnce(Attached) -> Result<()>) -> alcor_result_t {
     call(|| {
         let mut taken = None;
@@ -171,16 +171,16 @@ pub fn take(rank: alcor_rank_t, act: impl FnOnce(Attached) -> Result<()>) -> alc
     })
 }
 
-/// A place of C's that a value goes to.
+/// A C pointer to the place of a result.
 pub type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
-/// A place for a handle, which holds NULL until there is one.
+/// The place of a handle, which holds NULL until the handle exists.
 pub fn place<'a, H>(out: Out<'a, *mut H>, what: &'static str) -> Result<&'a mut *mut H> {
     Ok(given(out, what)?.write(ptr::null_mut()))
 }
 
-/// Carries out a call of C's that makes something for a rank; where its handle goes, NULL stands if
-/// it fails.
+/// Carries out a call of a C program that makes an object for a rank. If the call fails, the place
+/// of the handle holds NULL.
 pub fn make<H>(
     rank: alcor_rank_t,
     out: Out<'_, *mut H>,
@@ -211,7 +211,7 @@ pub const NO_MESSAGE: alcor_status_t = alcor_status_t {
     cancelled: false,
 };
 
-/// `bytes` bytes from `offset` on of a piece of memory.
+/// `bytes` bytes from `offset` on of a region of memory.
 pub fn piece(memory: &Region<u8>, offset: usize, bytes: usize) -> Result<Region<u8>> {
     Ok(memory.slice(offset..offset.saturating_add(bytes))?)
 }
@@ -250,7 +250,7 @@ mod tests {
                 let rank = attached(&board, 1, 2);
                 assert_eq!(with(rank, |attached| Ok(attached.rank.barrier()?)), OK);
                 let result = with(rank, |attached| Ok(attached.rank.barrier()?));
-                // Of its abort, or of its end, whichever comes first.
+                // Reports the abort or the end of the rank, whichever comes first.
                 let told = [
                     alcor_error::ALCOR_ERR_ABORTED,
                     alcor_error::ALCOR_ERR_PEER_DIED,

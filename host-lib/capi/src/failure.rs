@@ -11,7 +11,7 @@ use crate::types::{alcor_error, alcor_result_t};
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Everything that a call of the C interface can fail with.
+/// Failures of calls of the C interface.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A null pointer.
@@ -72,7 +72,7 @@ impl Failure {
         }
     }
 
-    /// Whether the run is over for this rank, so that it waits for nothing else.
+    /// Whether the run is over for this rank, so that no wait of the rank can succeed.
     pub fn ends_the_run(&self) -> bool {
         matches!(
             self.code(),
@@ -171,21 +171,21 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// The message of this thread's last call that failed; it stays where it is until the next one
-/// fails.
+/// The message of this thread's last failed call. Its address is valid until the next call of the
+/// thread fails.
 pub fn message() -> *const std::ffi::c_char {
     MESSAGE
         .try_with(|message| message.borrow().as_ptr())
         .unwrap_or(c"".as_ptr())
 }
 
-/// Makes a failure's message the thread's; its number.
+/// Stores the message of a failure for the thread, and returns its number.
 pub fn note(failure: &Failure) -> alcor_result_t {
     let mut text = failure.to_string().into_bytes();
-    // C's strings end there.
+    // A C string ends at the first zero.
     text.retain(|&byte| byte != 0);
     let text = CString::new(text).unwrap_or_default();
-    // A thread that is ending has no place for it any more.
+    // A thread that is ending has no storage any more.
     let _ = MESSAGE.try_with(|message| *message.borrow_mut() = text);
     failure.code() as alcor_result_t
 }
@@ -197,7 +197,7 @@ pub fn panic_text(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// Carries out a call of C's, from which nothing unwinds.
+/// Carries out a call of a C program. No panic unwinds out of the call.
 pub fn call(act: impl FnOnce() -> Result<()>) -> alcor_result_t {
     let noted = catch_unwind(AssertUnwindSafe(|| match act() {
         Ok(()) => alcor_error::ALCOR_OK as alcor_result_t,

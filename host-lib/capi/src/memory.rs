@@ -8,10 +8,10 @@ use crate::attached::{given, make, piece, with};
 use crate::failure::{Failure, Result};
 use crate::types::*;
 
-/// Bytes of C's that are read.
+/// Bytes of a C buffer that are read.
 ///
 /// # Safety
-/// Unless it is null, `bytes` bytes at `data` are readable, and nobody writes to them as long as
+/// Unless `data` is null, `bytes` bytes at `data` are readable, and no thread writes to them while
 /// the slice is used.
 pub unsafe fn readable<'a>(data: *const c_void, bytes: usize) -> Result<&'a [u8]> {
     match bytes {
@@ -25,7 +25,7 @@ pub unsafe fn readable<'a>(data: *const c_void, bytes: usize) -> Result<&'a [u8]
     }
 }
 
-/// Checks a buffer of C's before anything is done for its sake.
+/// Checks a C buffer before the operation begins.
 pub fn writable(data: *mut c_void, bytes: usize) -> Result<()> {
     if data.is_null() && bytes > 0 {
         return Err(Failure::Null { what: "data" });
@@ -45,11 +45,10 @@ fn check_bytes(bytes: usize) -> Result<()> {
     }
 }
 
-/// Copies to a buffer of C's.
+/// Copies to a C buffer.
 ///
 /// # Safety
-/// There are as many bytes at `data` that may be written, as [`writable`] has checked as far as it
-/// can.
+/// As many bytes at `data` are writable; [`writable`] has checked the pointer.
 pub unsafe fn copy_out(from: &[u8], data: *mut c_void) {
     if !from.is_empty() {
         // SAFETY: the caller guarantees it, and `from` is memory of the library, which overlaps no
@@ -60,7 +59,7 @@ pub unsafe fn copy_out(from: &[u8], data: *mut c_void) {
 
 /// Allocates `bytes` bytes of node memory at a multiple of 64. Their contents are undefined.
 ///
-/// memory: receives the piece, which alcor_free frees; NULL if the call fails.
+/// memory: receives the region, which alcor_free frees; NULL if the call fails.
 ///
 /// Errors: ALCOR_ERR_NO_MEMORY.
 #[unsafe(no_mangle)]
@@ -93,7 +92,7 @@ pub extern "C" fn alcor_free(
     })
 }
 
-/// Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the piece on.
+/// Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the region on.
 ///
 /// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.
 #[unsafe(no_mangle)]
@@ -112,7 +111,7 @@ pub unsafe extern "C" fn alcor_write(
     })
 }
 
-/// Reads `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to `data`,
+/// Reads `bytes` bytes of this rank's node memory, from byte `offset` of the region on, to `data`,
 /// which is unchanged if the call fails.
 ///
 /// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.

@@ -68,9 +68,9 @@ fn tell(status: Out<'_, alcor_status_t>, found: MessageStatus) {
     }
 }
 
-/// Sends `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank `to`
-/// of a communicator, and waits until a receive or the receiver's library has taken them. So two
-/// ranks that send to each other must use alcor_isend or alcor_irecv.
+/// Sends `bytes` bytes of this rank's node memory, from byte `offset` of the region on, to rank
+/// `to` of a communicator, and waits until a receive or the receiver's library has taken them. So
+/// two ranks that send to each other must use alcor_isend or alcor_irecv.
 ///
 /// tag: at most ALCOR_TAG_UB.
 ///
@@ -168,8 +168,8 @@ pub extern "C" fn alcor_sendrecv(
     })
 }
 
-/// As alcor_sendrecv, in place: sends `bytes` bytes from byte `offset` of the piece on, and receives
-/// the other message into the same bytes.
+/// As alcor_sendrecv, in place: sends `bytes` bytes from byte `offset` of the region on, and
+/// receives the other message into the same bytes.
 ///
 /// status: receives source, tag and length of the received message; may be NULL.
 ///
@@ -201,8 +201,8 @@ pub extern "C" fn alcor_sendrecv_replace(
     })
 }
 
-/// Receives a message in this rank's node memory, from byte `offset` of the piece on, and waits for
-/// the message. `source` is a rank of the communicator or ALCOR_ANY_SOURCE, `tag` a tag or
+/// Receives a message in this rank's node memory, from byte `offset` of the region on, and waits
+/// for the message. `source` is a rank of the communicator or ALCOR_ANY_SOURCE, `tag` a tag or
 /// ALCOR_ANY_TAG. At most `bytes` bytes are received.
 ///
 /// status: receives source, tag and length of the message; may be NULL.
@@ -446,7 +446,7 @@ fn imrecv(
 }
 
 /// Receives up to `bytes` bytes of a message that a matched probe has found, in this rank's node
-/// memory, from byte `offset` of the piece on. Sets *message to NULL.
+/// memory, from byte `offset` of the region on. Sets *message to NULL.
 ///
 /// status: receives source, tag and length of the message; may be NULL.
 ///

@@ -11,10 +11,10 @@ use crate::attached::{Attached, NO_MESSAGE, Out, given, make, with};
 use crate::failure::{Failure, Result};
 use crate::types::*;
 
-/// A request for memory that a handle names: it holds the region's handle, and borrows nothing.
+/// A request with the memory of a handle: it holds the region's handle, and borrows nothing.
 pub type Request = alcor::Request<'static>;
 
-/// A call that starts something and waits for it.
+/// A call that starts an operation and waits for it.
 pub fn complete(
     rank: alcor_rank_t,
     start: impl FnOnce(&mut Attached) -> Result<Request>,
@@ -25,7 +25,7 @@ pub fn complete(
     })
 }
 
-/// A call that only starts something, whose request C gets.
+/// A call that only starts an operation, and returns the request to C.
 pub fn begin(
     rank: alcor_rank_t,
     request: Out<'_, alcor_request_t>,
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn alcor_wait_all(
             let (found, ended) = match (request, over) {
                 (None, _) => (NO_MESSAGE, Ok(())),
                 (Some(request), None) => wait(&mut attached.rank, request),
-                // Nothing completes any more.
+                // After the end of the run no request completes.
                 (Some(_), Some(code)) => {
                     let mut found = NO_MESSAGE;
                     found.result = code;
@@ -309,7 +309,7 @@ fn one_of(
         return tell(status, NO_MESSAGE, Ok(())).map(|()| true);
     }
     let first = ask(&mut attached.rank, &started);
-    // All but the one that is complete go back.
+    // All requests but the complete one go back into the table.
     let mut over = None;
     for (number, (place, request)) in places.into_iter().zip(started).enumerate() {
         match &first {
@@ -442,7 +442,7 @@ fn coded(found: alcor_status_t, ended: &Result<()>) -> alcor_status_t {
     alcor_status_t { result, ..found }
 }
 
-/// Writes the next of several places, if C wants it.
+/// Writes the next of several results, if the C program has passed a place.
 fn write_next<T>(places: &mut &mut [MaybeUninit<T>], value: T) {
     if let Some((place, rest)) = std::mem::take(places).split_first_mut() {
         place.write(value);
@@ -450,11 +450,11 @@ fn write_next<T>(places: &mut &mut [MaybeUninit<T>], value: T) {
     }
 }
 
-/// The places at a pointer of C's; none if it is null.
+/// The places at a C pointer; none if the pointer is null.
 ///
 /// # Safety
-/// Unless it is null, there are `count` of them, which nobody else uses as long as the slice is
-/// used. They need not hold anything.
+/// Unless the pointer is null, `count` places are there, and no other code uses them while the slice
+/// is used. The places need no values.
 unsafe fn places<'a, T>(values: *mut T, count: usize) -> &'a mut [MaybeUninit<T>] {
     if values.is_null() || count == 0 {
         return &mut [];
@@ -476,11 +476,11 @@ fn take_started(
         .unzip())
 }
 
-/// The requests at a pointer of C's.
+/// The requests at a C pointer.
 ///
 /// # Safety
-/// Unless it is null, there are `count` of them, which nobody else uses as long as the slice is
-/// used.
+/// Unless the pointer is null, `count` requests are there, and no other code uses them while the
+/// slice is used.
 unsafe fn several<'a>(
     requests: *mut alcor_request_t,
     count: usize,

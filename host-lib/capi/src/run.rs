@@ -155,7 +155,7 @@ pub extern "C" fn alcor_nprocs(
 }
 
 /// The present time in cycles of the board's clock. In simulation, time stands still while a
-/// rank runs host code, and is the same in every run.
+/// rank runs host code, so the value is the same in every run.
 ///
 /// Errors: ALCOR_ERR_BOARD.
 #[unsafe(no_mangle)]

@@ -29,10 +29,10 @@ pub enum alcor_error {
     /// A defect of this library. The rank has left the run, its peers get an error, and its handles
     /// are invalid.
     ALCOR_ERR_PANIC = 5,
-    /// An error without a number of its own.
+    /// An error without a separate number.
     ALCOR_ERR_OTHER = 6,
 
-    /// The environment does not say which rank the process is: start it with `alcor run`.
+    /// The environment does not state the rank of the process: start it with `alcor run`.
     ALCOR_ERR_NOT_LAUNCHED = 10,
     /// An environment variable has an invalid value.
     ALCOR_ERR_ENVIRONMENT = 11,
@@ -55,14 +55,14 @@ pub enum alcor_error {
     ALCOR_ERR_ABORTED = 22,
     /// A rank's process ended before it left the run.
     ALCOR_ERR_PEER_DIED = 23,
-    /// A wait exceeded the watchdog's limit; the message names who waits for what.
+    /// A wait exceeded the watchdog's limit; the message names which rank waits for which.
     ALCOR_ERR_WATCHDOG = 24,
     /// A rank does not call the library while others wait for it, so simulated time stands still.
     ALCOR_ERR_RANK_AWAY = 25,
 
     /// Node memory has no room.
     ALCOR_ERR_NO_MEMORY = 30,
-    /// An access beyond a piece of node memory.
+    /// An access beyond a region of node memory.
     ALCOR_ERR_MEMORY_BOUNDS = 31,
 
     /// A put or get beyond the target's window. No memory was changed.
@@ -90,7 +90,7 @@ pub enum alcor_error {
     /// The ranks made different calls, or the same call with different counts, types, operations or
     /// roots.
     ALCOR_ERR_DIFFER = 60,
-    /// There is no such operation for this type.
+    /// The operation does not exist for this type.
     ALCOR_ERR_OPERATION = 61,
     /// Source and destination overlap, and are not the same place.
     ALCOR_ERR_OVERLAP = 62,
@@ -168,7 +168,7 @@ pub struct alcor_message(());
 /// Only one thread at a time may use a rank and its objects; the thread may change. A call during
 /// another thread's call fails with ALCOR_ERR_BUSY.
 pub type alcor_rank_t = *mut alcor_rank;
-/// A piece of a rank's node memory, which is on the board. Made by alcor_alloc, freed by
+/// A region of a rank's node memory, which is on the board. Made by alcor_alloc, freed by
 /// alcor_free.
 pub type alcor_memory_t = *mut alcor_memory;
 /// Memory of all ranks, registered for puts and gets. Made by alcor_register, ended by
@@ -179,7 +179,7 @@ pub type alcor_window_t = *mut alcor_window;
 pub type alcor_comm_t = *mut alcor_comm;
 /// An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
 /// alcor_wait_any, alcor_wait_some, by alcor_test, alcor_test_all or alcor_test_any once the request
-/// is complete, or by alcor_request_free. NULL is a request with nothing to wait for.
+/// is complete, or by alcor_request_free. NULL is a request without an operation.
 pub type alcor_request_t = *mut alcor_request;
 /// A message that a matched probe has taken out of the queue. Made by alcor_mprobe and
 /// alcor_improbe; ended by alcor_mrecv, alcor_imrecv or alcor_message_free.

@@ -12,8 +12,8 @@ use crate::memory::{copy_out, readable, writable};
 use crate::requests::{Request, begin, complete};
 use crate::types::{self, *};
 
-/// Makes a piece of node memory this rank's part of a new window. All ranks of the run call it
-/// together, each with memory of its own, of any size. The result is the same at all ranks.
+/// Makes a region of node memory this rank's part of a new window. All ranks of the run call it
+/// together, each with its own memory, of any size. The result is the same at all ranks.
 ///
 /// rights: rights of other ranks in this rank's part, flags of alcor_rights. window: receives the
 /// window, which alcor_deregister ends; NULL if the call fails.
@@ -82,7 +82,7 @@ impl Way {
     }
 }
 
-/// Copies `bytes` bytes of this rank's node memory, from byte `offset` of the piece on, to rank
+/// Copies `bytes` bytes of this rank's node memory, from byte `offset` of the region on, to rank
 /// `target`'s part of a window, from its byte `window_offset` on, and waits until they are visible
 /// there. Any alignment is legal.
 ///
@@ -110,7 +110,7 @@ pub extern "C" fn alcor_put(
 }
 
 /// Copies `bytes` bytes of rank `target`'s part of a window, from its byte `window_offset` on, to
-/// this rank's node memory, from byte `offset` of the piece on, and waits until they have arrived.
+/// this rank's node memory, from byte `offset` of the region on, and waits until they have arrived.
 /// Any alignment is legal.
 ///
 /// Errors: as alcor_put.

@@ -4,10 +4,10 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hD4D0ABE4;
+  localparam logic [31:0] ABI_HASH = 32'hBEEBB795;
 
   typedef enum logic [7:0] {
-    /// Set this rank's id (PID); data[7:0] is the id, and must be the rank's number on the network: another is refused, since answers to its packets would go to somebody else.
+    /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
     OP_SET_PID = 8'h1,
     /// Set the number of ranks of the run; data[7:0] is NPROCS.
     OP_SET_NPROCS = 8'h2,
@@ -15,13 +15,13 @@ package alcor_abi_pkg;
     OP_BEGIN_RUN = 8'h3,
     /// END: this rank leaves the run.
     OP_END_RUN = 8'h4,
-    /// ABORT: end the run for every rank of the board, at once; data[7:0] is a reason. Acts when written, ahead of queued commands.
+    /// ABORT: end the run for all ranks at once; data[7:0] is a reason. Takes effect when written, before queued commands.
     OP_ABORT = 8'h5,
     /// Register a window, together with all ranks; data[31:2] is its word-aligned base, bit 0 denies remote reads, bit 1 denies remote writes.
     OP_REGISTER = 8'h8,
     /// Deregister the window at base data[31:2], together with all ranks.
     OP_DEREGISTER = 8'h9,
-    /// Wait until every rank is here and all earlier traffic has landed.
+    /// Wait until every rank of the run is at a barrier and all earlier traffic is in memory.
     OP_BARRIER = 8'hA,
     /// Size in bytes of the next window to be registered; used once. Without it a window reaches to the end of node memory.
     OP_WINDOW_SIZE = 8'hB,
@@ -33,11 +33,11 @@ package alcor_abi_pkg;
     OP_GET = 8'h12,
     /// One 8-bit operand of a paper command; every third write makes an entry of the Data8 FIFO.
     OP_DATA8 = 8'h18,
-    /// Operand of extended commands: byte offset in the remote window. Kept until written again.
+    /// Operand of extended commands: byte offset in the remote window. Keeps its value until the next write.
     OP_X_OFFSET = 8'h20,
-    /// Operand of extended commands: byte address in local node memory. Kept until written again.
+    /// Operand of extended commands: byte address in local node memory. Keeps its value until the next write.
     OP_X_LADDR = 8'h21,
-    /// Operand of extended commands: length in bytes. Kept until written again.
+    /// Operand of extended commands: length in bytes. Keeps its value until the next write.
     OP_X_LENGTH = 8'h22,
     /// Operand of extended commands: the next X_PUT or X_GET names its window by this base address in place of its slot.
     OP_X_WINDOW = 8'h23,
@@ -45,65 +45,65 @@ package alcor_abi_pkg;
     OP_X_PUT = 8'h24,
     /// Commit an extended get; data is x_commit.
     OP_X_GET = 8'h25,
-    /// Operand of messages: x_tag. Kept until written again.
+    /// Operand of messages: x_tag. Keeps its value until the next write.
     OP_X_TAG = 8'h26,
-    /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_message with the rank that it goes to. Completes when a receive has taken it.
+    /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_message with the destination rank. Completes when a receive has taken the message.
     OP_X_SEND = 8'h28,
-    /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must stay as they are until it completes. Data is x_message with the rank that it goes to.
+    /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must not change until the command completes. Data is x_message with the destination rank.
     OP_X_ANNOUNCE = 8'h29,
-    /// Post a receive into the X_LENGTH bytes at X_LADDR; data is x_message with the source. Completes when the message is there.
+    /// Post a receive into the X_LENGTH bytes at X_LADDR; data is x_message with the source. Completes when the message is in memory.
     OP_X_RECEIVE = 8'h2A,
     /// Look for an unexpected message; data is x_message with the source. Completes at once, with ST_OK and the message's source, tag and length, or with ST_NOT_FOUND.
     OP_X_PROBE = 8'h2B,
-    /// Cancel the posted receive with the id in data[15:0]: it completes with ST_CANCELLED unless a message has matched it. Nothing completes for X_CANCEL itself.
+    /// Cancel the posted receive with the id in data[15:0]: the receive completes with ST_CANCELLED unless a message has matched it. X_CANCEL itself has no completion.
     OP_X_CANCEL = 8'h2C,
-    /// Operand of atomics: bits 31 to 0 of the value. Kept until written again.
+    /// Operand of atomics: bits 31 to 0 of the value. Keeps its value until the next write.
     OP_X_OPERAND = 8'h2D,
-    /// Operand of atomics on 64 bits: bits 63 to 32 of the value. Kept until written again.
+    /// Operand of atomics on 64 bits: bits 63 to 32 of the value. Keeps its value until the next write.
     OP_X_OPERAND_HIGH = 8'h2E,
-    /// Operand of X_COMPARE_SWAP: bits 31 to 0 of the value that the word must have. Kept until written again.
+    /// Operand of X_COMPARE_SWAP: bits 31 to 0 of the value that the word must have. Keeps its value until the next write.
     OP_X_COMPARE = 8'h2F,
-    /// Operand of X_COMPARE_SWAP_64: bits 63 to 32 of the value that the word must have. Kept until written again.
+    /// Operand of X_COMPARE_SWAP_64: bits 63 to 32 of the value that the word must have. Keeps its value until the next write.
     OP_X_COMPARE_HIGH = 8'h30,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value; data is x_commit. The completion has the old value of the word.
     OP_X_SWAP = 8'h40,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value if it has the value of X_COMPARE; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value if it has the value of X_COMPARE; data is x_commit. The completion has the old value of the word.
     OP_X_COMPARE_SWAP = 8'h41,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the value is added, modulo the word's size; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the value is added, modulo the word's size; data is x_commit. The completion has the old value of the word.
     OP_X_ADD = 8'h42,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise and with the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise and with the value; data is x_commit. The completion has the old value of the word.
     OP_X_AND = 8'h43,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise or with the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise or with the value; data is x_commit. The completion has the old value of the word.
     OP_X_OR = 8'h44,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise exclusive or with the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: bitwise exclusive or with the value; data is x_commit. The completion has the old value of the word.
     OP_X_XOR = 8'h45,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: minimum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: minimum of the word and the value as signed integers; data is x_commit. The completion has the old value of the word.
     OP_X_MIN = 8'h46,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: maximum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: maximum of the word and the value as signed integers; data is x_commit. The completion has the old value of the word.
     OP_X_MAX = 8'h47,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: minimum as unsigned integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: minimum as unsigned integers; data is x_commit. The completion has the old value of the word.
     OP_X_MIN_UNSIGNED = 8'h48,
-    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: maximum as unsigned integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: maximum as unsigned integers; data is x_commit. The completion has the old value of the word.
     OP_X_MAX_UNSIGNED = 8'h49,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the word becomes the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the word becomes the value; data is x_commit. The completion has the old value of the word.
     OP_X_SWAP_64 = 8'h50,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the word becomes the value if it has the value of X_COMPARE; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the word becomes the value if it has the value of X_COMPARE; data is x_commit. The completion has the old value of the word.
     OP_X_COMPARE_SWAP_64 = 8'h51,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the value is added, modulo the word's size; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: the value is added, modulo the word's size; data is x_commit. The completion has the old value of the word.
     OP_X_ADD_64 = 8'h52,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise and with the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise and with the value; data is x_commit. The completion has the old value of the word.
     OP_X_AND_64 = 8'h53,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise or with the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise or with the value; data is x_commit. The completion has the old value of the word.
     OP_X_OR_64 = 8'h54,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise exclusive or with the value; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: bitwise exclusive or with the value; data is x_commit. The completion has the old value of the word.
     OP_X_XOR_64 = 8'h55,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: minimum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: minimum of the word and the value as signed integers; data is x_commit. The completion has the old value of the word.
     OP_X_MIN_64 = 8'h56,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: maximum of the word and the value as signed integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: maximum of the word and the value as signed integers; data is x_commit. The completion has the old value of the word.
     OP_X_MAX_64 = 8'h57,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: minimum as unsigned integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: minimum as unsigned integers; data is x_commit. The completion has the old value of the word.
     OP_X_MIN_UNSIGNED_64 = 8'h58,
-    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: maximum as unsigned integers; data is x_commit. The completion has the word as it was.
+    /// Commit an atomic operation on the word of 64 bits at X_OFFSET, a multiple of 8: maximum as unsigned integers; data is x_commit. The completion has the old value of the word.
     OP_X_MAX_UNSIGNED_64 = 8'h59
   } opcode_e;
 
@@ -149,9 +149,9 @@ package alcor_abi_pkg;
     ST_DUPLICATE = 5'h9,
     /// A rank's window reaches beyond its node memory.
     ST_BAD_RANGE = 5'hA,
-    /// Ranks met in different collective operations, or named different windows.
+    /// Ranks gave different collective commands, or named different windows.
     ST_MISMATCH = 5'hB,
-    /// A paper command's length is not one its packet can carry, or a packet has more or fewer beats than its header says.
+    /// A paper command has a length that its packet cannot carry, or a packet has more or fewer beats than its header states.
     ST_BAD_LENGTH = 5'hC,
     /// The members of a communicator called a collective with different counts.
     ST_OTHER_COUNT = 5'hD,
@@ -163,28 +163,28 @@ package alcor_abi_pkg;
     ST_OTHER_ROOT = 5'h10,
     /// The communicator has no row in the table, the rank is no member of it, or the rank's last collective in it has not ended.
     ST_BAD_COMMUNICATOR = 5'h11,
-    /// The target has no room for one more unexpected message, or not from this source; the message is gone.
+    /// The target has no room for another unexpected message, or for another one of this source; the message was dropped.
     ST_NO_ROOM = 5'h12,
-    /// The message is longer than the receive; what fits has been received.
+    /// The message is longer than the receive; the part that fits has been received.
     ST_TRUNCATED = 5'h13,
     /// The receive was cancelled.
     ST_CANCELLED = 5'h14,
     /// No unexpected message matches.
     ST_NOT_FOUND = 5'h15,
-    /// The id of a message or receive is not below the depth of the queues (MESSAGES), or a receive has it already.
+    /// The id of a message or receive is not below the depth of the queues (MESSAGES), or another receive has the id.
     ST_BAD_ID = 5'h16,
-    /// A rank was reset: the one that a message was for, before a receive had taken it; or, of what ranks do together, one of the board that had begun.
+    /// A rank was reset: the destination of a message before a receive had taken the message, or a rank of the board during an operation of several ranks.
     ST_RANK_RESET = 5'h17,
-    /// A kernel asked for an opcode that does not exist.
+    /// A kernel gave a command with an opcode that does not exist.
     ST_BAD_COMMAND = 5'h18,
-    /// A receive with x_tag.defer has taken an announced message, whose payload stays at its sender.
+    /// A receive with x_tag.defer has taken an announced message; the payload stays at its sender.
     ST_DEFERRED = 5'h19,
-    /// The offset of an atomic operation is no multiple of its word's size.
+    /// The offset of an atomic operation is not a multiple of the word's size.
     ST_BAD_ALIGNMENT = 5'h1A
   } status_e;
 
   typedef enum logic [3:0] {
-    /// Barrier: only the signatures travel.
+    /// Barrier: only signatures are sent.
     CO_BARRIER = 4'h0,
     /// Reduce.
     CO_REDUCE = 4'h1,
@@ -200,18 +200,18 @@ package alcor_abi_pkg;
     CO_GATHER = 4'h6,
     /// Allgather.
     CO_ALLGATHER = 4'h7,
-    /// Of the library's own, done in software: nothing but its signature is compared.
+    /// A collective that the library runs in software: only the signatures are compared.
     CO_SOFTWARE = 4'hF
   } collective_e;
 
   typedef enum logic [1:0] {
-    /// Binomial tree: partial results go to the root's board only; copies come from it.
+    /// Binomial tree: partial results go to the root's board only; copies come from that board.
     AL_TREE = 2'h0,
     /// Recursive doubling: partners exchange all they have.
     AL_DOUBLING = 2'h1,
     /// Recursive halving: partners exchange the half that the other one keeps; a scatter's root gives each half of the boards its own half.
     AL_HALVING = 2'h2,
-    /// The same where labels are Gray-coded: the i-th board of the message's order has label i xor i / 2.
+    /// Recursive halving with Gray-coded labels: the i-th board in the order of the message has label i xor i / 2.
     AL_GRAY = 2'h3
   } algorithm_e;
 
@@ -230,7 +230,7 @@ package alcor_abi_pkg;
     RO_BOR = 4'h5,
     /// Bitwise exclusive or.
     RO_BXOR = 4'h6,
-    /// Of the barrier over all boards: the two lowest 64-bit lanes are added, the others anded.
+    /// For the barrier over all boards: adds the two lowest 64-bit lanes, and ands the others.
     RO_SYNC = 4'h8
   } operation_e;
 
@@ -247,18 +247,18 @@ package alcor_abi_pkg;
     DT_U64 = 3'h4,
     /// Unsigned 32-bit integer.
     DT_U32 = 3'h5,
-    /// A type that hardware does not know: nothing but the signature is compared.
+    /// A type that hardware does not support: only the signatures are compared.
     DT_SOFTWARE = 3'h7
   } datatype_e;
 
   typedef enum logic [1:0] {
-    /// Data that the stage combines with its own.
+    /// Data that the stage combines with the board's data.
     PK_COMBINE = 2'h0,
-    /// Data that is stored and passed on as it is.
+    /// Data that is stored and passed on unchanged.
     PK_COPY = 2'h1,
     /// The signature of a collective: the last phit of each of its streams.
     PK_SIGNATURE = 2'h2,
-    /// Room given back in a communicator's window; `position` holds how many phits. No phits: the sender has taken the row out of use.
+    /// Credits for a receive window of a communicator; `position` has their number. 0: the sender has taken the row out of use.
     PK_CREDIT = 2'h3
   } phit_kind_e;
 
@@ -275,7 +275,7 @@ package alcor_abi_pkg;
     VC_COLLECTIVE = 3'h4,
     /// Phits of collectives that have crossed the dateline of their ring.
     VC_COLLECTIVE_1 = 3'h5,
-    /// Board to board, never stored: an abort. Needs no credit; the low bits of the phit are reason [7:0], rank [15:8] and PLACE.key of the sender's board [23:16].
+    /// An abort from board to board, never stored, without credits. The low bits of the phit are reason [7:0], rank [15:8] and PLACE.key of the sender's board [23:16].
     VC_CONTROL = 3'h7
   } channel_e;
 
@@ -333,18 +333,18 @@ package alcor_abi_pkg;
     KO_RECEIVE = 8'h4,
     /// Look for an unexpected message from rank `rank`, with context `slot` and x_tag `offset`.
     KO_PROBE = 8'h5,
-    /// Wait until every rank of the run is at a barrier and all earlier traffic has landed.
+    /// Wait until every rank of the run is at a barrier and all earlier traffic is in memory.
     KO_BARRIER = 8'h6,
-    /// A collective of communicator `slot`: `address`, `length`, `offset` and the words behind them are the operands from C_SOURCE on.
+    /// A collective of communicator `slot`: `address`, `length`, `offset` and the words after them are the operands C_SOURCE to C_WHAT.
     KO_COLLECTIVE = 8'h7,
-    /// An atomic operation on the word at byte `offset` of window `slot` of rank `rank`. `address` and `length` are the value, `destination` and `low` the value that is compared with, each with its lower word first; bits 3 to 0 of the last word are the operation (atomic_operation_e), bit 4 is set for a word of 64 bits.
+    /// An atomic operation on the word at byte `offset` of window `slot` of rank `rank`. `address` and `length` are the value, `destination` and `low` the value to compare with, each with its lower word first. Bits 3 to 0 of the last word are the operation (atomic_operation_e); bit 4 is set for a word of 64 bits.
     KO_ATOMIC = 8'h8
   } kernel_opcode_e;
 
   typedef enum logic [3:0] {
     /// The word becomes the value.
     AT_SWAP = 4'h0,
-    /// The word becomes the value if it has the value that is compared with.
+    /// The word becomes the value if the word equals the value to compare with.
     AT_COMPARE_SWAP = 4'h1,
     /// The value is added, modulo the word's size.
     AT_ADD = 4'h2,
@@ -381,7 +381,7 @@ package alcor_abi_pkg;
   // Paper, figure 6.
   /// GET: header 1.
   typedef struct packed {
-    /// Destination rank: the one that owns the data.
+    /// Destination: the rank that owns the data.
     logic [7:0] dpid;
     /// PT_GET.
     packet_type_e ptype;
@@ -392,10 +392,10 @@ package alcor_abi_pkg;
     /// Source window's slot.
     logic [7:0] slot;
   } get_header1_t;
-  // Paper, figure 6: the header of the PUT that answers, once its length is incremented.
+  // Paper, figure 6. With its length incremented, the word is the header of the PUT that answers.
   /// GET: header 2.
   typedef struct packed {
-    /// The rank that asks.
+    /// The requesting rank.
     logic [7:0] myid;
     /// PT_PUT_1 for one word, else PT_PUT_N.
     packet_type_e ptype;
@@ -415,18 +415,18 @@ package alcor_abi_pkg;
     packet_type_e ptype;
     /// This is the command's last packet.
     logic last;
-    /// The offset has passed 2^32 since the command's first packet: out of any window's bounds.
+    /// The offset has passed 2^32 since the command's first packet, so it is beyond every window.
     logic beyond;
-    /// XGET: fetches a message: `slot`, with `high` above it, is the id of its announcement.
+    /// XGET: the packet fetches a message; `high` and `slot` are the id of the announcement.
     logic message;
-    /// XGET of a message: bits 9 and 8 of the id; else zero, but of an atomic operation (x_atomic).
+    /// XGET of a message: bits 9 and 8 of the id. Otherwise zero, except in an atomic operation (x_atomic).
     logic [1:0] high;
-    /// The rank that asks.
+    /// The requesting rank.
     logic [7:0] src;
     /// Window slot at the target.
     logic [7:0] slot;
   } x_header_t;
-  // Before the last packet the whole word is the number of bytes left in the command, this packet included; so that the first packet is refused if the command's end is out of bounds.
+  // In earlier packets the whole word is the number of bytes left in the command, including this packet, so that the target refuses the first packet of a command that ends out of bounds.
   /// XPUT, XGET: word 2 of a command's last packet.
   typedef struct packed {
     /// Command id, returned with the completion.
@@ -437,25 +437,25 @@ package alcor_abi_pkg;
   // Followed by the local byte address at the origin (word 1) and x_length (word 2: id and payload bytes). Payload follows, aligned as the local address is.
   /// XDATA: word 0.
   typedef struct packed {
-    /// Destination rank: the one that asked.
+    /// Destination: the requesting rank.
     logic [7:0] dpid;
     /// PT_XDATA.
     packet_type_e ptype;
     /// This is the command's last packet.
     logic last;
-    /// Of a message: ends with the receive in place of a command, whose id x_length has.
+    /// Payload of a message: x_length has the id of the receive in place of a command id.
     logic message;
-    /// The answer to an atomic operation: x_old.
+    /// Answer to an atomic operation; the word is x_old.
     logic atomic;
     /// Not used: zero.
     logic [12:0] unused_17_5;
-    /// Outcome, of a message's last packet; else zero.
+    /// Outcome, in the last packet of a message; otherwise zero.
     status_e status;
   } x_data_t;
   // A packet of one word.
   /// XACK.
   typedef struct packed {
-    /// Destination rank: the one that asked.
+    /// Destination: the requesting rank.
     logic [7:0] dpid;
     /// PT_XACK.
     packet_type_e ptype;
@@ -469,17 +469,17 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Target rank.
     logic [7:0] dpid;
-    /// Window slot at the target; not looked at after X_WINDOW.
+    /// Window slot at the target; not used after X_WINDOW.
     logic [7:0] slot;
     /// Command id, returned in the completion ring.
     logic [15:0] id;
   } x_commit_t;
-  // An entry is four words in node memory; word 1 is the number of commands retired (see RETIRED) when it was written. Of a receive or probe, word 2 is the message's tag and word 3 its length in bytes, whatever was received of it. Of an atomic operation that was carried out, word 2 has bits 31 to 0 and word 3 bits 63 to 32 of the old value. Else words 2 and 3 are left as they are.
+  // An entry is four words in node memory; word 1 is the value of RETIRED when the entry was written. For a receive or probe, word 2 is the tag of the message and word 3 its length in bytes, even if less was received. For an atomic operation that was carried out, word 2 has bits 31 to 0 and word 3 bits 63 to 32 of the old value. Otherwise words 2 and 3 are not written.
   /// Completion ring entry, word 0.
   typedef struct packed {
     /// Command id.
     logic [15:0] id;
-    /// Of a receive or probe: the message's source.
+    /// For a receive or probe: source of the message.
     logic [7:0] source;
     /// Not used: zero.
     logic [2:0] unused_7_5;
@@ -493,7 +493,7 @@ package alcor_abi_pkg;
     logic last;
     /// The reduction's operation.
     operation_e operation;
-    /// How it is done.
+    /// Algorithm of the collective.
     algorithm_e algorithm;
     /// The collective.
     collective_e opcode;
@@ -505,23 +505,23 @@ package alcor_abi_pkg;
   // Network header, high half-word
   /// Network header, high half-word.
   typedef struct packed {
-    /// Zero: a packet of a phit where `last` is set.
+    /// Zero.
     logic [1:0] size;
-    /// Of packets between RMA coprocessors: PLACE.key of the sender's board. Of phits of collectives: key of the sender's row; the receiver drops a phit whose key is not that of its own row.
+    /// In packets between RMA coprocessors: PLACE.key of the sender's board. In phits of collectives: key of the sender's row; the receiver drops a phit whose key differs from that of its own row.
     logic [7:0] key;
     /// Alternates from one collective of a communicator to the next.
     logic parity;
-    /// What the phit is.
+    /// Kind of the phit.
     phit_kind_e kind;
-    /// Which stage of the destination's communicator this is for.
+    /// Stage of the communicator at the destination.
     logic [2:0] stage;
   } net_high_t;
   // Above the header.
   /// Position.
   typedef struct packed {
-    /// Words of the phit that count, less one.
+    /// Valid words of the phit, less one.
     logic [3:0] words;
-    /// Place of the phit's first word in the message, in words; of PK_CREDIT, phits given back.
+    /// Place of the phit's first word in the message, in words; in PK_CREDIT, the number of credits.
     logic [27:0] word;
   } net_position_t;
   // Channel of a link
@@ -532,16 +532,16 @@ package alcor_abi_pkg;
     /// Virtual channel.
     channel_e vc;
   } link_channel_t;
-  // Commits a request or command; match and mask bits of requests and AO_INSERT are operands that are written before it. A mask bit that is set matches either value; in a unit for posted receives an entry has mask bits, in one for unexpected messages a request has them, and those of the other are not looked at.
+  // Commits a request or command. Match and mask bits of requests and of AO_INSERT are operands, written before. A set mask bit matches either value. A unit for posted receives uses the mask bits of entries only, a unit for unexpected messages those of requests only.
   /// Matching unit: a request or command.
   typedef struct packed {
-    /// Tag, of AO_INSERT and AO_CANCEL.
+    /// Tag, for AO_INSERT and AO_CANCEL.
     logic [15:0] tag;
-    /// Comes back with the result.
+    /// Returned with the result.
     logic [7:0] id;
     /// Not used: zero.
     logic [3:0] unused_7_4;
-    /// What is asked for.
+    /// The request or command.
     alpu_op_e op;
   } alpu_command_t;
   // Matching unit: high match and mask bits
@@ -556,33 +556,33 @@ package alcor_abi_pkg;
     /// Match bits 41 to 32.
     logic [9:0] match_high;
   } alpu_high_t;
-  // One for each request, AO_START_INSERT and AO_CANCEL; AO_INSERT, AO_STOP_INSERT, AO_RESET and commands that are discarded have none.
+  // One for each request, AO_START_INSERT and AO_CANCEL; AO_INSERT, AO_STOP_INSERT, AO_RESET and discarded commands have none.
   /// Matching unit: result.
   typedef struct packed {
     /// Not used: zero.
     logic [4:0] unused_31_27;
-    /// What the result is.
+    /// Kind of the result.
     alpu_result_e kind;
-    /// Of the request or command.
+    /// Id of the request or command.
     logic [7:0] id;
-    /// Tag of the entry, or number of free cells; zero where nothing was found.
+    /// Tag of the entry, or number of free cells; zero if no entry was found.
     logic [15:0] value;
   } alpu_result_t;
   // Operand of X_TAG
   /// Operand of X_TAG.
   typedef struct packed {
-    /// X_RECEIVE, X_PROBE: any tag will do.
+    /// X_RECEIVE, X_PROBE: any tag matches.
     logic any_tag;
-    /// X_RECEIVE, X_PROBE: any source will do.
+    /// X_RECEIVE, X_PROBE: any source matches.
     logic any_source;
-    /// X_RECEIVE: the payload of an announced message is not fetched; receive and announcement end with ST_DEFERRED.
+    /// X_RECEIVE: the engine does not fetch the payload of an announced message; receive and announcement end with ST_DEFERRED.
     logic defer;
     /// Not used: zero.
     logic [2:0] unused_28_26;
     /// Tag.
     logic [25:0] tag;
   } x_tag_t;
-  // Written by the host to commit it. The id of a message or receive is below the depth of the queues (MESSAGES), and no other one of the rank's messages or receives under way has it.
+  // Written by the host to commit the command. The id of a message or receive is below the depth of the queues (MESSAGES), and differs from the ids of the rank's other outstanding messages and receives.
   /// Operand of X_SEND, X_ANNOUNCE, X_RECEIVE and X_PROBE.
   typedef struct packed {
     /// Rank: target or source.
@@ -601,7 +601,7 @@ package alcor_abi_pkg;
     packet_type_e ptype;
     /// An announcement: no payload follows.
     logic announce;
-    /// A recall, of a rank that is being reset: messages of this source that no receive has taken are dropped. Answered by an XACK once they are; the other fields mean nothing, `announce` is set.
+    /// A recall by a rank that is being reset: the receiver drops messages of this source that no receive has taken, then answers with an XACK. `announce` is set; the other fields have no meaning.
     logic recall;
     /// Zero.
     logic [2:0] zero;
@@ -610,17 +610,17 @@ package alcor_abi_pkg;
     /// Context.
     logic [7:0] context_;
   } message_t;
-  // What travels between two boards' link ends is an Ethernet frame: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits, link_shape and zeros up to 64 bytes; behind it up to 8 groups of 128 bytes, of three slots each. hw/link/doc/link.md.
+  // The link ends of two boards exchange Ethernet frames: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits, link_shape and zeros up to 64 bytes; then up to 8 groups of 128 bytes with three slots each. See hw/link/doc/link.md.
   /// Frame of a link: fourth word.
   typedef struct packed {
     /// Counts the frames of this direction since reset.
     logic [7:0] sequence_;
     /// Layout of the frame: 1.
     logic [7:0] layout;
-    /// EtherType 88B5, as its bytes lie in the frame.
+    /// EtherType 88B5, in the byte order of the frame.
     logic [15:0] ethertype;
   } link_frame_t;
-  // Who speaks another ABI is not listened to.
+  // The receiver refuses a sender of another ABI.
   // Credits given back, by channel.
   /// Frame of a link: sixth word.
   typedef struct packed {
@@ -640,14 +640,14 @@ package alcor_abi_pkg;
     logic [4:0] request;
   } link_credits_t;
   // A slot is a phit and, above its header, these 4 bits.
-  /// Slot of a link's frame: what lies above a phit.
+  /// Slot of a link's frame: bits above the phit.
   typedef struct packed {
-    /// There is a phit in this slot.
+    /// The slot has a phit.
     logic full;
     /// Virtual channel.
     channel_e vc;
   } link_slot_t;
-  // A receiver refuses a sender of another shape.
+  // The receiver refuses a sender of another shape.
   // A command of a kernel has nine words, this word first: address, length, offset, destination, low, high, count and what follow. hw/core/doc/kernel.md.
   /// Kernel: word 0 of a command.
   typedef struct packed {
@@ -672,7 +672,7 @@ package alcor_abi_pkg;
     /// Tag of the command.
     logic [7:0] tag;
   } kernel_result_t;
-  // Followed by the byte offset (word 1), x_operation (word 2), the value in a word or two, the lower one first, and where `compare` is set by the value that is compared with, as long. Answered by x_old, or refused by an XACK.
+  // Followed by the byte offset (word 1), x_operation (word 2), the value in one or two words, the lower word first, and, if `compare` is set, the value to compare with in as many words. Answered by x_old, or refused by an XACK.
   /// XGET of an atomic operation: word 0.
   typedef struct packed {
     /// Destination rank.
@@ -681,15 +681,15 @@ package alcor_abi_pkg;
     packet_type_e ptype;
     /// One.
     logic last;
-    /// The packet has a value to compare with: AT_COMPARE_SWAP.
+    /// The packet has a value to compare with (AT_COMPARE_SWAP).
     logic compare;
     /// Zero: no message is fetched.
     logic message;
     /// One, without `message`: an atomic operation.
     logic atomic;
-    /// The word has 64 bits, else 32.
+    /// 1: the word has 64 bits; 0: 32 bits.
     logic wide;
-    /// The rank that asks.
+    /// The requesting rank.
     logic [7:0] src;
     /// Window slot at the target.
     logic [7:0] slot;
@@ -704,10 +704,10 @@ package alcor_abi_pkg;
     /// The operation.
     atomic_operation_e operation;
   } x_operation_t;
-  // Followed by the word as it was before the operation: a word, or two where `wide` is set, the lower one first. No payload follows.
+  // Followed by the old value of the word: one word, or two words if `wide` is set, the lower word first. No payload follows.
   /// XDATA of an atomic operation: word 0.
   typedef struct packed {
-    /// Destination rank: the one that asked.
+    /// Destination: the requesting rank.
     logic [7:0] dpid;
     /// PT_XDATA.
     packet_type_e ptype;
@@ -715,9 +715,9 @@ package alcor_abi_pkg;
     logic last;
     /// Zero.
     logic message;
-    /// One: the answer to an atomic operation.
+    /// One: answer to an atomic operation.
     logic atomic;
-    /// The word has 64 bits, else 32.
+    /// 1: the word has 64 bits; 0: 32 bits.
     logic wide;
     /// Not used: zero.
     logic unused_16_16;
@@ -725,10 +725,10 @@ package alcor_abi_pkg;
     logic [15:0] id;
   } x_old_t;
 
-  // ALCO. All ones mean a dead link.
+  // ALCO. All ones mean that the PCIe link is down.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
   localparam logic [31:0] BOARD_MAGIC_VALUE = 32'h414C434F;
-  // Refuse another major.
+  // Software must refuse another major version.
   localparam logic [11:0] BOARD_ABI_VERSION_OFFSET = 12'h004;
   localparam logic [15:0] BOARD_ABI_VERSION_MINOR_VALUE = 16'h0;
   localparam logic [15:0] BOARD_ABI_VERSION_MAJOR_VALUE = 16'h1;
@@ -764,7 +764,7 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_GEOMETRY_OFFSET = 12'h014;
   /// Geometry.
   typedef struct packed {
-    /// Bytes of a beat, which the coprocessors and the crossbar move in a cycle: 4, 16, 32 or 64.
+    /// Bytes of a beat, which the coprocessors and the crossbar move per cycle: 4, 32 or 64.
     logic [6:0] beat;
     /// Slots of each registration table.
     logic [8:0] slots;
@@ -781,7 +781,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Payload words of an extended packet.
     logic [15:0] payload;
-    /// Entries of the Instruction and Data FIFOs: how many command writes may be outstanding.
+    /// Entries of the Instruction and Data FIFOs: the maximum number of outstanding command writes.
     logic [15:0] commands;
   } board_queues_t;
   // Core clock in kHz.
@@ -792,7 +792,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Not used: zero.
     logic [7:0] unused_31_24;
-    /// The reason it gave.
+    /// Reason of the abort.
     logic [7:0] abort_reason;
     /// The local rank that aborted.
     logic [7:0] abort_rank;
@@ -816,7 +816,7 @@ package alcor_abi_pkg;
     /// Write 1: reset every rank, router and table of the board.
     logic reset;
   } board_control_t;
-  // Where the board stands in its cluster; written before the first rank begins.
+  // Place of the board in its cluster, written before the first rank begins.
   localparam logic [11:0] BOARD_PLACE_OFFSET = 12'h034;
   /// Place.
   typedef struct packed {
@@ -829,13 +829,13 @@ package alcor_abi_pkg;
     /// The board's number: global rank = board × ranks of a board + local rank.
     logic [7:0] board;
   } board_place_t;
-  // Write only: an entry. After reset no rank has one.
+  // Write only; a write sets the entry of a rank. After reset no rank has an entry.
   localparam logic [11:0] BOARD_FORWARD_OFFSET = 12'h038;
   /// Forwarding table.
   typedef struct packed {
     /// Not used: zero.
     logic [19:0] unused_31_12;
-    /// Link port that leads there; 15 for ranks of this board.
+    /// Link port of the route to the rank; 15 for ranks of this board.
     logic [3:0] port;
     /// Global rank.
     logic [7:0] rank;
@@ -859,11 +859,11 @@ package alcor_abi_pkg;
     logic [7:0] phit;
     /// Not used: zero.
     logic [1:0] unused_15_14;
-    /// Rows of the communicator table; the last one is the barrier's over all boards.
+    /// Rows of the communicator table; the last row belongs to the barrier over all boards.
     logic [5:0] communicators;
     /// Not used: zero.
     logic [3:0] unused_7_4;
-    /// Stages, and partners that a row of the communicator table has.
+    /// Stages. A row of the communicator table has as many partners.
     logic [3:0] stages;
   } board_switch_t;
   // Communicators with a collective under way on this board.
@@ -872,9 +872,9 @@ package alcor_abi_pkg;
   localparam logic [11:0] BOARD_MESSAGES_OFFSET = 12'h048;
   /// Messages.
   typedef struct packed {
-    /// Bytes of a fragment: how long an eager message may be.
+    /// Bytes of a fragment, the maximum length of an eager message.
     logic [15:0] fragment;
-    /// Posted receives, and as many unexpected messages, that there is room for; a power of two up to 1024.
+    /// Maximum number of posted receives, and of unexpected messages: a power of two up to 1024.
     logic [15:0] depth;
   } board_messages_t;
   // One for posted receives, one for unexpected messages.
@@ -888,21 +888,21 @@ package alcor_abi_pkg;
     /// Cells of each.
     logic [15:0] cells;
   } board_matching_t;
-  // The parameters that decide how packets are cut and read, and how many phits a partner has room for: boards on one link must agree. Each frame of a link carries this word, and a link end refuses frames with another one.
+  // Parameters of packet formats and buffers, on which boards on one link must agree. Each frame of a link carries this word; a link end refuses frames with another word.
   localparam logic [11:0] BOARD_SHAPE_OFFSET = 12'h050;
   /// Shape.
   typedef struct packed {
     /// Phits that a link port holds for each virtual channel, as a power of two; 0 without links.
     logic [3:0] channel;
-    /// Phits of a communicator's window, as a power of two; 0 without links.
+    /// Phits of a receive window, as a power of two; 0 without links.
     logic [3:0] window;
-    /// Stages of the collective unit; 0 without one.
+    /// Stages of the collective unit; 0 without a collective unit.
     logic [2:0] stages;
     /// Data bytes of a phit, as a power of two; 0 without links.
     logic [2:0] phit;
     /// Bytes of a fragment, as a power of two; 0 without a message engine.
     logic [3:0] fragment;
-    /// Posted receives that a message engine has room for, as a power of two, plus one; 0 without one.
+    /// Maximum number of posted receives, as a power of two, plus one; 0 without a message engine.
     logic [3:0] messages;
     /// Payload words of an extended packet, as a power of two.
     logic [3:0] payload;
@@ -911,13 +911,13 @@ package alcor_abi_pkg;
     /// Ranks, as a power of two.
     logic [2:0] ranks;
   } board_shape_t;
-  // Packets that the switch dropped since reset, as no link leads to their destination. It stays at its highest value.
+  // Packets that the switch dropped since reset because no link leads to their destination. The counter saturates.
   localparam logic [11:0] BOARD_DROPPED_OFFSET = 12'h054;
-  // Packets that were dropped since reset, as their key is not PLACE.key. It stays at its highest value.
+  // Packets that were dropped since reset because their key is not PLACE.key. The counter saturates.
   localparam logic [11:0] BOARD_FOREIGN_OFFSET = 12'h058;
-  // Phits of collectives that were dropped since reset, as their row was taken out of use or has another key. It stays at its highest value.
+  // Phits of collectives that were dropped since reset because their row was taken out of use or has another key. The counter saturates.
   localparam logic [11:0] BOARD_STALE_OFFSET = 12'h05C;
-  // By local rank: writes of COMM_ROW, COMM_PARTNER or COMM_SHAPE that have not been carried out. A write waits while its row is being taken out of use.
+  // By local rank: a write of COMM_ROW, COMM_PARTNER or COMM_SHAPE waits. A write waits while its row is being taken out of use.
   localparam logic [11:0] BOARD_ROW_WRITES_OFFSET = 12'h060;
   /// Writes of rows.
   typedef struct packed {
@@ -926,9 +926,9 @@ package alcor_abi_pkg;
     /// ranks
     logic [15:0] ranks;
   } board_row_writes_t;
-  // Four characters that name the kernel of the ranks, the first one in the lowest byte, which its author chose; 0 without one.
+  // Name of the kernel of the ranks: four characters, the first one in the lowest byte; 0 without a kernel.
   localparam logic [11:0] BOARD_KERNEL_OFFSET = 12'h064;
-  // What a rank is doing: what a watchdog needs to name who waits for what.
+  // State of a rank, from which a watchdog names the ranks that wait for each other.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   /// Rank state.
   typedef struct packed {
@@ -948,9 +948,9 @@ package alcor_abi_pkg;
     logic commands;
     /// No traffic of this rank is under way.
     logic quiet;
-    /// Which one.
+    /// The collective command.
     sync_kind_e sync_kind;
-    /// At a collective command.
+    /// The rank is at a collective command.
     logic in_sync;
     /// Between BEGIN and END.
     logic begun;
@@ -959,7 +959,7 @@ package alcor_abi_pkg;
     /// PID.
     logic [7:0] pid;
   } board_rank_state_t;
-  // By local rank: communicators in which the rank's collective has not ended.
+  // By local rank: communicators in which a collective of the rank has not ended.
   localparam logic [11:0] BOARD_POSTED_OFFSET = 12'h140;
   // Phits sent on a link
   localparam logic [11:0] BOARD_LINK_TX_OFFSET = 12'h180;
@@ -979,7 +979,7 @@ package alcor_abi_pkg;
     /// PID.
     logic [7:0] pid;
   } rank_identity_t;
-  // Why the rank's interrupt is raised, where IRQ_ENABLE has the same bit. Levels: a cause falls when what raised it is acknowledged.
+  // Causes of the rank's interrupt, each enabled by the same bit of IRQ_ENABLE. A cause is a level: it falls when its event is acknowledged.
   localparam logic [11:0] RANK_CAUSES_OFFSET = 12'h404;
   /// Causes.
   typedef struct packed {
@@ -1002,11 +1002,11 @@ package alcor_abi_pkg;
     /// CQ_HEAD has reached CQ_WAKE.
     logic completion;
   } rank_causes_t;
-  // Command writes that have left the Instruction FIFO since reset; how credits come back.
+  // Command writes that have left the Instruction FIFO since reset; each returns a credit.
   localparam logic [11:0] RANK_RETIRED_OFFSET = 12'h408;
   // Entries written to the completion ring since CQ_BASE was written.
   localparam logic [11:0] RANK_CQ_HEAD_OFFSET = 12'h40C;
-  // Of the last REGISTER or DEREGISTER.
+  // Result of the last REGISTER or DEREGISTER.
   localparam logic [11:0] RANK_REG_RESULT_OFFSET = 12'h410;
   /// Registration result.
   typedef struct packed {
@@ -1029,17 +1029,17 @@ package alcor_abi_pkg;
     logic [21:0] unused_31_10;
     /// The board dropped a packet of another run; see FOREIGN.
     logic foreign;
-    /// The board dropped a packet, of any rank, that no link leads to the destination of; see DROPPED.
+    /// The board dropped a packet of any rank because no link leads to its destination; see DROPPED.
     logic unrouted;
-    /// A message was refused for want of room; see MESSAGES_REFUSED.
+    /// A message was refused for lack of room; see MESSAGES_REFUSED.
     logic no_room;
-    /// The ranks met in different collective operations at a barrier, which BARRIER_DONE ended all the same.
+    /// The ranks were at different collective commands at a barrier; BARRIER_DONE has ended the barrier nevertheless.
     logic mismatch;
-    /// A packet's type does not belong on its plane, or the packet has more or fewer beats than its header says.
+    /// A packet's type does not belong on its plane, or the packet has more or fewer beats than its header states.
     logic malformed;
     /// The completion ring was full and a completion was lost.
     logic cq_overflow;
-    /// A neighbour's paper packet failed this rank's window check and was dropped; see LAST_ERROR.
+    /// A paper packet of another rank failed this rank's window check and was dropped; see LAST_ERROR.
     logic dropped;
     /// A paper command, or a write of a communicator row, was refused here; see LAST_ERROR.
     logic refused;
@@ -1048,7 +1048,7 @@ package alcor_abi_pkg;
     /// A command write met a full FIFO and was lost.
     logic overflow;
   } rank_events_t;
-  // Of the newest refused or dropped paper command, or refused write of a communicator row.
+  // Status and opcode of the newest paper command that was refused or dropped, or refused write of a communicator row.
   localparam logic [11:0] RANK_LAST_ERROR_OFFSET = 12'h41C;
   /// Last error.
   typedef struct packed {
@@ -1058,12 +1058,12 @@ package alcor_abi_pkg;
     logic [7:0] opcode;
     /// Not used: zero.
     logic [2:0] unused_7_5;
-    /// Why.
+    /// Reason.
     status_e status;
   } rank_last_error_t;
-  // Packets of others that failed this rank's window check: one for each packet of a refused access.
+  // Packets of other ranks that failed this rank's window check: one for each packet of a refused access.
   localparam logic [11:0] RANK_REFUSED_IN_OFFSET = 12'h420;
-  // Commands of this rank that were refused before anything was sent.
+  // Commands of this rank that were refused before their first packet.
   localparam logic [11:0] RANK_REFUSED_OUT_OFFSET = 12'h424;
   // Request words sent
   localparam logic [11:0] RANK_TX_REQUEST_WORDS_OFFSET = 12'h428;
@@ -1075,13 +1075,13 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_RX_REPLY_WORDS_OFFSET = 12'h434;
   // Barriers completed since reset.
   localparam logic [11:0] RANK_BARRIERS_OFFSET = 12'h438;
-  // Whether the rank is as a reset leaves it, and what keeps RANK_RESET from ending.
+  // Use of the page since the last reset, and the reasons why RANK_RESET has not ended.
   localparam logic [11:0] RANK_RESET_STATE_OFFSET = 12'h43C;
   /// Reset state.
   typedef struct packed {
-    /// Resets of this rank by RANK_RESET since the board's, modulo 256.
+    /// Resets of this rank by RANK_RESET since the board's reset, modulo 256.
     logic [7:0] count;
-    /// Ranks of the largest run that this rank has taken part in since the board's reset; a rank's own leaves it.
+    /// Number of ranks of the largest run of this rank since the board's reset; RANK_RESET does not clear this field.
     logic [7:0] largest;
     /// Not used: zero.
     logic [6:0] unused_15_9;
@@ -1091,17 +1091,17 @@ package alcor_abi_pkg;
     logic collectives;
     /// RANK_RESET waits for: messages that are being delivered here.
     logic messages;
-    /// RANK_RESET waits for: answers of others, or recalls to be sent.
+    /// RANK_RESET waits for: answers of other ranks, or recalls to be sent.
     logic answers;
     /// RANK_RESET waits for: commands in the pipeline.
     logic commands;
     /// Not used: zero.
     logic unused_3_3;
-    /// A rank of this board that had begun was reset since this one began. BARRIER, REGISTER, DEREGISTER and collectives of communicators that the reset rank is a member of end at once, with ST_RANK_RESET, until BEGIN.
+    /// A rank of this board that had begun was reset since BEGIN of this rank. BARRIER, REGISTER, DEREGISTER and collectives of communicators that the reset rank is a member of end at once, with ST_RANK_RESET, until BEGIN.
     logic orphaned;
-    /// RANK_RESET is under way: commands are dropped, messages that come are refused.
+    /// RANK_RESET is under way: commands are dropped, arriving messages are refused.
     logic busy;
-    /// Something was written into this page since the rank's last reset.
+    /// A register of this page was written since the rank's last reset.
     logic used;
   } rank_reset_state_t;
   // Write only; ones acknowledge.
@@ -1110,7 +1110,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Not used: zero.
     logic [28:0] unused_31_3;
-    /// Registration seen.
+    /// Clears CAUSES.registration.
     logic registration;
     /// BARRIER_DONE_ACK.
     logic barrier;
@@ -1145,7 +1145,7 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_CQ_WAKE_OFFSET = 12'h498;
   // Write only; raise the credit cause when RETIRED reaches this count (signed difference).
   localparam logic [11:0] RANK_RETIRED_WAKE_OFFSET = 12'h49C;
-  // Write only. Write 1: reset this rank, and nothing of another; over when RESET_STATE.busy falls.
+  // Write only. Write 1: reset this rank and no other rank. The reset ends when RESET_STATE.busy falls.
   localparam logic [11:0] RANK_RANK_RESET_OFFSET = 12'h4A0;
   /// Rank reset.
   typedef struct packed {
@@ -1198,19 +1198,19 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_KERNEL_LAST_OFFSET = 12'h68C;
   // Results of the kernel, at any time.
   localparam logic [11:0] RANK_KERNEL_RESULT_OFFSET = 12'h6A0;
-  // Write only, as all operands of collectives; each is kept until written again. Byte address of what this rank gives, a multiple of 4.
+  // Write only, as all operands of collectives; each keeps its value until the next write. Byte address of the words that this rank gives, a multiple of 4.
   localparam logic [11:0] RANK_C_SOURCE_OFFSET = 12'h800;
   // Place in the message of the first word that this rank gives.
   localparam logic [11:0] RANK_C_FIRST_OFFSET = 12'h804;
-  // How many words this rank gives; in a reduction all give the same.
+  // Number of words that this rank gives; in a reduction the same for all ranks.
   localparam logic [11:0] RANK_C_WORDS_OFFSET = 12'h808;
   // Byte address for word C_LOW of the message, a multiple of 4.
   localparam logic [11:0] RANK_C_DESTINATION_OFFSET = 12'h80C;
   // Place in the message of the first word that this rank keeps.
   localparam logic [11:0] RANK_C_LOW_OFFSET = 12'h810;
-  // Place behind the last word that this rank keeps; C_LOW where it keeps none.
+  // Place after the last word that this rank keeps; C_LOW if it keeps none.
   localparam logic [11:0] RANK_C_HIGH_OFFSET = 12'h814;
-  // What the members must agree on beside C_WHAT: the count of elements.
+  // Number of elements. The members must agree on C_COUNT and C_WHAT.
   localparam logic [11:0] RANK_C_COUNT_OFFSET = 12'h818;
   // The members must agree on it.
   localparam logic [11:0] RANK_C_WHAT_OFFSET = 12'h81C;
@@ -1228,7 +1228,7 @@ package alcor_abi_pkg;
     operation_e operation;
     /// Not used: zero.
     logic [1:0] unused_7_6;
-    /// How.
+    /// The algorithm.
     algorithm_e algorithm;
     /// The collective.
     collective_e opcode;
@@ -1244,13 +1244,13 @@ package alcor_abi_pkg;
     /// Command id.
     logic [15:0] id;
   } rank_c_go_t;
-  // Write only: the row that the next writes of this page go to. Each row has owners; a write of another rank is refused (EVENTS.refused, ST_DENIED). The board's first rank owns rows 0 and 31. The members of a row in use own the row. Any rank may write another row, with itself as a member.
+  // Write only: row of the following writes of this page. Each row has owners; a write of another rank is refused (EVENTS.refused, ST_DENIED). The board's first rank owns rows 0 and 31. The members of a row in use own the row. Any rank may write another row, with itself as a member.
   localparam logic [11:0] RANK_COMM_ROW_OFFSET = 12'h840;
   /// Communicator: row.
   typedef struct packed {
     /// Not used: zero.
     logic [15:0] unused_31_16;
-    /// Key that the row has from the next write of COMM_SHAPE on: the same on all boards of the communicator, and another one than that of the communicator that had the row before. After reset it is 0; rows 0 and 31 keep phits with this key before they are written, all others drop them.
+    /// Key of the row from the next write of COMM_SHAPE on: the same on all boards of the communicator, and different from the key of the row's last communicator. 0 after reset: before their first write, rows 0 and 31 accept phits with this key, and all other rows drop them.
     logic [7:0] key;
     /// Not used: zero.
     logic [2:0] unused_7_5;
@@ -1265,7 +1265,7 @@ package alcor_abi_pkg;
     logic [15:0] members;
     /// This board's label among them.
     logic [7:0] label;
-    /// Boards that have members; 0 frees the row.
+    /// Number of boards with members; 0 frees the row.
     logic [7:0] boards;
   } rank_comm_shape_t;
   // Write only: global rank of a rank on the partner board of each stage.
@@ -1277,7 +1277,7 @@ package alcor_abi_pkg;
     /// rank
     logic [15:0] rank;
   } rank_comm_partner_t;
-  // Write only; length of the queue from which on entries are moved into its matching unit; all ones: never.
+  // Write only; minimum length of the queue at which entries move into its matching unit; all ones: never.
   localparam logic [11:0] RANK_POSTED_THRESHOLD_OFFSET = 12'hA00;
   localparam logic [15:0] RANK_POSTED_THRESHOLD_LENGTH_VALUE = 16'h5;
   /// Posted receives: threshold.
@@ -1297,7 +1297,7 @@ package alcor_abi_pkg;
     /// length
     logic [15:0] length;
   } rank_unexpected_threshold_t;
-  // Write only; how many unexpected messages of each source are held at most: one more is refused with ST_NO_ROOM. After reset there is no limit but the room.
+  // Write only; maximum number of unexpected messages of each source. Further messages are refused with ST_NO_ROOM. After reset only the room limits the number.
   localparam logic [11:0] RANK_MESSAGE_QUOTA_OFFSET = 12'hA08;
   /// Message quota.
   typedef struct packed {
@@ -1306,7 +1306,7 @@ package alcor_abi_pkg;
     /// messages
     logic [15:0] messages;
   } rank_message_quota_t;
-  // Write only; raise the cause `crowded` while so many unexpected messages wait.
+  // Write only; raise the cause `crowded` while at least this many unexpected messages wait.
   localparam logic [11:0] RANK_MESSAGE_WAKE_OFFSET = 12'hA0C;
   localparam logic [15:0] RANK_MESSAGE_WAKE_MESSAGES_VALUE = 16'hFFFF;
   /// Message wake.
@@ -1327,23 +1327,23 @@ package alcor_abi_pkg;
   } rank_message_queues_t;
   // Messages whose receive the matching unit found, since reset.
   localparam logic [11:0] RANK_POSTED_BY_UNIT_OFFSET = 12'hA24;
-  // Messages whose receive was found by walking the header store, since reset.
+  // Messages whose receive was found by a walk, since reset.
   localparam logic [11:0] RANK_POSTED_BY_WALK_OFFSET = 12'hA28;
   // Receives whose message the matching unit found, since reset.
   localparam logic [11:0] RANK_UNEXPECTED_BY_UNIT_OFFSET = 12'hA2C;
-  // Receives whose message was found by walking the header store, since reset.
+  // Receives whose message was found by a walk, since reset.
   localparam logic [11:0] RANK_UNEXPECTED_BY_WALK_OFFSET = 12'hA30;
-  // For want of room, since reset.
+  // Messages refused for lack of room since reset.
   localparam logic [11:0] RANK_MESSAGES_REFUSED_OFFSET = 12'hA34;
-  // Write only, as all operands of the matching unit; each is kept until written again. Match bits 31 to 0.
+  // Write only, as all operands of the matching unit; each keeps its value until the next write. Match bits 31 to 0.
   localparam logic [11:0] RANK_ALPU_MATCH_OFFSET = 12'hC00;
   // Write only; mask bits 31 to 0.
   localparam logic [11:0] RANK_ALPU_MASK_OFFSET = 12'hC04;
   // Write only; alpu_high.
   localparam logic [11:0] RANK_ALPU_HIGH_OFFSET = 12'hC08;
-  // Write only; alpu_command. Puts a request into the header FIFO, anything else into the command FIFO. One that meets a full FIFO is lost: ALPU_REQUESTS_DONE and ALPU_COMMANDS_DONE tell what has left them.
+  // Write only; alpu_command. Puts a request into the header FIFO, a command into the command FIFO. An entry that meets a full FIFO is lost; ALPU_REQUESTS_DONE and ALPU_COMMANDS_DONE count the entries that have left the FIFOs.
   localparam logic [11:0] RANK_ALPU_GO_OFFSET = 12'hC0C;
-  // Write only, any value: drops the result that is shown.
+  // Write only, any value: drops the result in ALPU_RESULT.
   localparam logic [11:0] RANK_ALPU_POP_OFFSET = 12'hC10;
   /// Matching unit: pop.
   typedef struct packed {
@@ -1352,7 +1352,7 @@ package alcor_abi_pkg;
     /// any
     logic any;
   } rank_alpu_pop_t;
-  // Write only. While it is shut, requests and commands stay in their FIFOs, so that they can be filled and then taken as fast as the unit takes them. Open after reset.
+  // Write only. While the gate is shut, requests and commands stay in their FIFOs; after a write of 1, the unit takes them at its full rate. Open after reset.
   localparam logic [11:0] RANK_ALPU_GATE_OFFSET = 12'hC14;
   /// Matching unit: gate.
   typedef struct packed {
@@ -1361,13 +1361,13 @@ package alcor_abi_pkg;
     /// Open.
     logic open;
   } rank_alpu_gate_t;
-  // 0 without one.
+  // 0 without a matching unit.
   localparam logic [11:0] RANK_ALPU_SHAPE_OFFSET = 12'hC20;
   /// Matching unit: shape.
   typedef struct packed {
     /// Not used: zero.
     logic [6:0] unused_31_25;
-    /// For posted receives: entries have mask bits; else requests have them.
+    /// 1: for posted receives, entries have mask bits; 0: for unexpected messages, requests have them.
     logic posted;
     /// Cells of a block.
     logic [7:0] block;
@@ -1380,9 +1380,9 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Not used: zero.
     logic [12:0] unused_31_19;
-    /// Something met a full FIFO and was lost, since reset.
+    /// A request or command met a full FIFO and was lost since reset.
     logic lost;
-    /// There is a result.
+    /// ALPU_RESULT is valid.
     logic result;
     /// Insert mode.
     logic inserting;
@@ -1391,29 +1391,29 @@ package alcor_abi_pkg;
   } rank_alpu_state_t;
   // Commands that were not valid in the unit's mode, since reset.
   localparam logic [11:0] RANK_ALPU_DISCARDED_OFFSET = 12'hC28;
-  // alpu_result, the oldest that has not been dropped; of no meaning without one.
+  // alpu_result: the oldest result that has not been dropped; valid while ALPU_STATE.result is set.
   localparam logic [11:0] RANK_ALPU_RESULT_OFFSET = 12'hC2C;
   // Modulo 65536 cycles.
   localparam logic [11:0] RANK_ALPU_TIMES_OFFSET = 12'hC30;
   /// Matching unit: times of the result.
   typedef struct packed {
-    /// When the unit offered the result.
+    /// Time at which the unit offered the result.
     logic [15:0] offered;
-    /// When the unit took what it answers.
+    /// Time at which the unit took the request or command.
     logic [15:0] taken;
   } rank_alpu_times_t;
-  // Requests that the unit has taken since reset; how credits come back.
+  // Requests that the unit has taken since reset; each returns a credit.
   localparam logic [11:0] RANK_ALPU_REQUESTS_DONE_OFFSET = 12'hC34;
   // Modulo 65536 cycles.
   localparam logic [11:0] RANK_ALPU_COMMAND_TIMES_OFFSET = 12'hC38;
   /// Matching unit: commands since the gate was opened.
   typedef struct packed {
-    /// When it took the last.
+    /// Time at which the unit took the last command.
     logic [15:0] last;
-    /// When the unit took the first.
+    /// Time at which the unit took the first command.
     logic [15:0] first;
   } rank_alpu_command_times_t;
-  // Entries of each FIFO: requests, commands and results that there is room for.
+  // Entries of each FIFO: that of requests, that of commands and that of results.
   localparam logic [11:0] RANK_ALPU_FIFOS_OFFSET = 12'hC3C;
   /// Matching unit: FIFOs.
   typedef struct packed {
@@ -1422,37 +1422,37 @@ package alcor_abi_pkg;
     /// depth
     logic [15:0] depth;
   } rank_alpu_fifos_t;
-  // Commands that the unit has carried out since reset; how credits come back.
+  // Commands that the unit has carried out since reset; each returns a credit.
   localparam logic [11:0] RANK_ALPU_COMMANDS_DONE_OFFSET = 12'hC40;
 
-  // By link port. What is marked `kept` stays set until the link is reset (LINK_RESET).
+  // By link port. Bits marked `kept` stay set until the link is reset (LINK_RESET).
   localparam logic [11:0] LINKS_LINK_STATUS_OFFSET = 12'h000;
   /// Link status.
   typedef struct packed {
     /// Not used: zero.
     logic [18:0] unused_31_13;
-    /// A buffer of the link end ran over; kept.
+    /// A buffer of the link end overflowed; kept.
     logic overrun;
     /// The other end has another frame layout, ABI or SHAPE; kept.
     logic foreign;
-    /// A frame came damaged, or a whole one is missing; kept.
+    /// A frame was damaged or is missing; kept.
     logic damaged;
-    /// A phit or credit was to be sent while the link was down, and is lost; kept.
+    /// A phit or credit was lost because the link was down; kept.
     logic unsent;
-    /// The link was up and fell; kept.
+    /// The link was up and has gone down; kept.
     logic fell;
     /// Not used: zero.
     logic [3:0] unused_7_4;
-    /// Nothing that comes is delivered any more, as something was lost; kept.
+    /// The link end delivers no phit or credit any more, after a loss; kept.
     logic shut;
-    /// The other end says that its receiver is not aligned.
+    /// The other end reports that its receiver is not aligned.
     logic remote_fault;
     /// This end's receiver is aligned.
     logic aligned;
     /// The link works: both ends are aligned.
     logic up;
   } links_link_status_t;
-  // By link port: frames that came damaged or out of sequence since the link was reset.
+  // By link port: frames that were damaged or out of sequence since the link was reset.
   localparam logic [11:0] LINKS_LINK_ERRORS_OFFSET = 12'h020;
   /// Link errors.
   typedef struct packed {
@@ -1461,7 +1461,7 @@ package alcor_abi_pkg;
     /// frames
     logic [15:0] frames;
   } links_link_errors_t;
-  // Write only; ones reset the link ends of these ports and forget what was kept. Both ends of a link, and the boards they join, are to be reset together.
+  // Write only; ones reset the link ends of these ports and clear their kept bits. Both ends of a link, and the boards that they join, must be reset together.
   localparam logic [11:0] LINKS_LINK_RESET_OFFSET = 12'h040;
   /// Link reset.
   typedef struct packed {

@@ -1,11 +1,11 @@
-// What is proven of `alpu`, included at its end where FORMAL is defined. A list as a plain queue of entries
-// follows what the unit does, and says in each cycle what that has to be.
+// Properties of `alpu`, included at its end if FORMAL is defined. A reference list, a plain queue of entries,
+// follows the unit, and gives its expected state and results in each cycle.
 
 localparam int unsigned EntryW = 2 * MATCH_W + TAG_W;
 localparam int unsigned RequestW = 2 * MATCH_W + 1 + ID_W;
 localparam int unsigned AtW = $clog2(CELLS + 1);
 
-// Reset in the first cycle, and what is offered stays on offer.
+// Reset in the first cycle; an offered request or command stays valid and unchanged until it is taken.
 logic f_started = 1'b0;
 always_ff @(posedge clk_i) f_started <= 1'b1;
 always @(posedge clk_i) begin
@@ -22,12 +22,12 @@ always @(posedge clk_i) begin
 end
 
 // ------------------------------------------------------------------------------------------ the list
-// Entry 0 is the head. An entry that was inserted in the cycle before is fresh: the request that is decided
-// was compared before it was there.
+// Entry 0 is the head. An entry that was inserted in the cycle before is fresh: the unit compared the decided
+// request before the insertion.
 logic [CELLS*EntryW-1:0] f_list_d, f_list_q;
 logic [AtW-1:0] f_count_d, f_count_q;
 logic f_fresh_q;
-// Mask bits of the entry that is inserted, and of the request that is decided.
+// Mask bits of the inserted entry, and of the decided request.
 logic [MATCH_W-1:0] f_mask, f_mask0, f_mask1, f_request_mask, f_mask3;
 if (POSTED) begin : g_f_posted
   assign f_mask         = command_mask_i;
@@ -107,8 +107,7 @@ always_ff @(posedge clk_i) begin
   end
 end
 
-// The cells from the highest on, without the holes, are the list: the order is kept, and no entry is lost
-// or doubled.
+// The valid cells, from the highest on, equal the reference list: in order, without lost or duplicated entries.
 logic f_same;
 logic [AtW-1:0] f_n;
 always_comb begin
@@ -126,27 +125,27 @@ end
 `ALCOR_ASSERT(p_list, f_same)
 `ALCOR_ASSERT(p_count, count_o == f_count_q)
 
-// The first in list order wins; a tag that is searched for is found if it is there.
+// A request finds the first matching entry; a search for a tag finds the tag if an entry has it.
 `ALCOR_IMPLIES(p_found, turn && !start2_q, found == f_hit)
 `ALCOR_IMPLIES(p_found_tag, state_q == StDelete, found == f_tag_hit)
 `ALCOR_IMPLIES(p_tag, result_q && (kind_q == AR_MATCH_SUCCESS || kind_q == AR_PROBE_SUCCESS || kind_q == AR_CANCEL_SUCCESS),
                value == ValueW'(f_won_q))
-// The number of free cells is exact when it is told.
+// START_ACKNOWLEDGE has the exact number of free cells.
 `ALCOR_IMPLIES(p_free, result_q && kind_q == AR_START_ACKNOWLEDGE, 32'(value) == CELLS - 32'(f_count_q))
-// In insert mode nothing fails; in match mode a request fails only where no entry at all matches.
+// In insert mode no request fails; in match mode a request fails only if no entry matches.
 `ALCOR_IMPLIES(p_no_failure, inserting_o && decided, found || start2_q)
 `ALCOR_IMPLIES(p_real_failure, decided && !found && !start2_q, !f_hit_fresh)
-// An insertion that is taken has a cell.
+// A taken insertion has a free cell.
 `ALCOR_IMPLIES(p_room, insert, f_count_q < AtW'(CELLS))
 
 // ------------------------------------------------------------------------- requests under way
-// Each that was taken, in the order in which it was: decided in that order, each once.
+// The taken requests in their order: the unit decides them in this order, each once.
 logic [3*RequestW-1:0] f_requests_d, f_requests_q;
 logic [1:0] f_under_d, f_under_q, f_left;
 logic f_in, f_out;
 logic [RequestW-1:0] f_in_request, f_place1, f_place2, f_place3;
 assign f_in    = take || start;
-// Of START INSERT only the id counts.
+// START INSERT has an id only.
 assign f_in_request = start ? {{2 * MATCH_W + 1{1'b0}}, command_id_q} : {f_mask0, request_match_i, request_probe_i, request_id_i};
 assign f_place1 = (v1_q && start1_q) ? {{2 * MATCH_W + 1{1'b0}}, id1_q} : {f_mask1, match1_q, probe1_q, id1_q};
 assign f_place2 = (v2_q && start2_q) ? {{2 * MATCH_W + 1{1'b0}}, id2_q} : {f_request_mask, match2_q, probe2_q, id2_q};
@@ -166,7 +165,7 @@ always_ff @(posedge clk_i) begin
   if (!rst_ni) f_under_q <= '0;
 end
 
-// In which order the places are decided: from the one that is first, or else from place 2.
+// Order in which the places are decided: from the place that is first, otherwise from place 2.
 logic [2:0] f_v;
 logic [3*RequestW-1:0] f_places, f_ring;
 logic [1:0] f_ring_n;
@@ -198,15 +197,15 @@ always_comb begin
 end
 `ALCOR_ASSERT(p_requests, f_ring_same)
 `ALCOR_IMPLIES(p_in_order, decided, f_under_q != '0 && f_place2 == f_requests_q[RequestW-1:0])
-// A result has the id of what it is of.
+// A result has the id of its request or command.
 logic [ID_W-1:0] f_id_q;
 always_ff @(posedge clk_i) f_id_q <= (state_q == StDelete) ? command_id_q : f_requests_q[ID_W-1:0];
 `ALCOR_IMPLIES(p_id, result_q, result_id_q == f_id_q)
-// RESET, and CANCEL in match mode, come behind all that was taken before them.
+// RESET, and CANCEL in match mode, take effect after all requests that were taken before.
 `ALCOR_IMPLIES(p_reset_behind, clear, f_under_q == '0)
 `ALCOR_IMPLIES(p_search_behind, (state_q == StLoad || state_q == StScan || state_q == StDelete) && !inserting_o,
                f_under_q == '0)
-// In insert mode CANCEL comes when the first request that is held has seen every entry, and none matches.
+// In insert mode CANCEL takes effect when the first held request was compared with every entry, and none matches.
 logic f_head_hit;
 always_comb begin
   f_head_hit = 1'b0;
@@ -216,15 +215,15 @@ always_comb begin
   end
 end
 `ALCOR_IMPLIES(p_search_settled, state_q == StLoad && f_under_q != '0, !f_head_hit)
-// Room is set aside for the results of all that is under way, no more and no less.
+// The reserved room equals the number of results of all requests and commands under way.
 `ALCOR_ASSERT(p_owed, 32'(owed_q) == 32'(f_under_q) + 32'(result_q) + 32'(results_held)
               + 32'(state_q == StLoad || state_q == StScan || state_q == StDelete))
 `ALCOR_ASSERT(p_owed_range, owed_q <= OwedW'(RESULTS))
 `ALCOR_ASSERT(p_room_known, room_q == (owed_q != OwedW'(RESULTS)))
 
 `ifdef FORMAL_BOUNDED
-// As seen at the ports: once an acknowledgement has been taken, no failure is on offer until the STOP INSERT or
-// RESET that belongs to it has been taken; which may be before the acknowledgement is.
+// At the ports: after an acknowledgement is taken, no failure is offered until the STOP INSERT or RESET that
+// ends this insert mode is taken. STOP INSERT or RESET may be taken before the acknowledgement.
 logic [3:0] f_begun_q, f_ended_q;
 always_ff @(posedge clk_i) begin
   if (result_valid_o && result_ready_i && result_kind_o == AR_START_ACKNOWLEDGE) f_begun_q <= f_begun_q + 1'b1;
@@ -241,7 +240,7 @@ end
                result_kind_o != AR_MATCH_FAILURE && result_kind_o != AR_PROBE_FAILURE)
 `endif
 
-// --------------------------------------------------------------------- what makes it inductive
+// --------------------------------------------------------------------- invariants of the induction
 `ALCOR_IMPLIES(p_first, v3_q, first1_q || first2_q || first3_q || again1_q || again2_q)
 `ALCOR_ASSERT(p_again, (!again1_q || v1_q) && (!again2_q || v2_q))
 `ALCOR_IMPLIES(p_start_once, (v1_q && start1_q) || (v2_q && start2_q), state_q == StStarting && !inserting_o)

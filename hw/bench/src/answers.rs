@@ -23,7 +23,7 @@ impl<T> Answers<T> {
         }
     }
 
-    /// Changes the latency. Each read takes a random time in this range, or longer behind earlier
+    /// Changes the latency. Each read takes a random time in this range, or longer after earlier
     /// reads.
     pub fn set_latency(&mut self, latency: RangeInclusive<u64>) {
         self.latency = latency;

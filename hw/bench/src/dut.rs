@@ -106,7 +106,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Files of a file list. The list has one path per line, relative to `hw/`, and comments behind
+/// Files of a file list. The list has one path per line, relative to `hw/`, and comments after
 /// `//` or `#`.
 fn file_list(block: &str) -> Vec<PathBuf> {
     read(&hardware().join(block).join("files.f"))

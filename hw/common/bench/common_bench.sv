@@ -65,7 +65,7 @@ module common_bench (
     output logic [2:0][31:0] async_data_o
 );
 
-  // A lane is as wide as its widest instance: the spare bits of the narrower ones are not read.
+  // A lane has the width of its widest instance: the spare bits of the narrower instances are not read.
   // verilator lint_off UNUSEDSIGNAL
 
   stream_pick #(
@@ -81,7 +81,7 @@ module common_bench (
       .data_o (pick_data_o)
   );
 
-  // Sizes, 32 bits each, the last instance first: Yosys takes no arrays of parameters.
+  // Sizes, 32 bits each, the last instance first: Yosys accepts no arrays of parameters.
   localparam bit [7*32-1:0] FifoWidth = {32'd40, 32'd33, 32'd32, 32'd64, 32'd1, 32'd32, 32'd32};
   localparam bit [7*32-1:0] FifoDepth = {32'd512, 32'd130, 32'd2, 32'd16, 32'd5, 32'd3, 32'd2};
   localparam bit [6:0] FifoBlock = {1'd1, 1'd1, 1'd1, 1'd0, 1'd0, 1'd0, 1'd0};

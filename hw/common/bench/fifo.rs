@@ -179,7 +179,7 @@ fn random_traffic(mut bench: Bench, mut rng: Random) {
             }
             bench.cycles(&mut rng, soak(1_000));
         }
-        // A reset during traffic empties everything.
+        // A reset during traffic empties all queues.
         bench.dut.reset();
         for lane in &mut bench.lanes {
             lane.held.clear();

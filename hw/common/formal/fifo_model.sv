@@ -4,17 +4,17 @@
 `define FIFO_MODEL fifo_model
 `endif
 
-/// The same as `fifo` at its ports, as a plain shift register, which has no state that can't be reached. The proofs of
-/// `fifo` and `skid_buffer` compare both. With FIFO_MODEL defined as `fifo` it takes the place of `fifo` in proofs by
-/// induction of larger blocks.
+/// Model of `fifo` with the same behaviour at its ports: a shift register without unreachable states. The proofs of
+/// `fifo` and `skid_buffer` compare the block with this model. With FIFO_MODEL defined as `fifo`, the model replaces
+/// `fifo` in inductive proofs of larger blocks.
 module `FIFO_MODEL #(
     /// Bits per word.
     parameter int unsigned WIDTH = 32,
-    /// Number of words it holds.
+    /// Maximum number of words.
     parameter int unsigned DEPTH = 16,
-    /// Without a meaning here.
+    /// Not used.
     parameter bit BLOCK_RAM = 1'b0,
-    /// Width of the fill level; derived, not to be set.
+    /// Width of the fill level; derived, do not set.
     localparam int unsigned UsageW = $clog2(DEPTH + 1)
 ) (
     /// Clock.
@@ -35,7 +35,7 @@ module `FIFO_MODEL #(
     output logic [      WIDTH-1:0] data_o,
     /// No word is held.
     output logic                   empty_o,
-    /// All places, the oldest word first.
+    /// Words of all places, the oldest word first.
     output logic [DEPTH*WIDTH-1:0] words_o,
     /// Number of words held.
     output logic [     UsageW-1:0] usage_o

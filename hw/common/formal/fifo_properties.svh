@@ -1,7 +1,7 @@
 `include "formal.svh"
 
-// Properties of `fifo`, included at its end: at its ports it is the plain shift register of `fifo_model`, and the words
-// that the model holds lie in the RAM from the read address on.
+// Properties of `fifo`, included at its end: at its ports `fifo` equals `fifo_model`, and the RAM holds the words of
+// the model from the read address on.
 
   `ALCOR_FORMAL_RESET
   `ALCOR_ASSUME_STABLE(valid_i, ready_o, data_i)
@@ -31,7 +31,7 @@
   `ALCOR_ASSERT(p_same, ready_o == m_ready && valid_o == m_valid && empty_o == m_empty && usage_o == m_usage)
   `ALCOR_IMPLIES(p_same_word, valid_o, data_o == m_data)
 
-  // What makes it inductive.
+  // Invariants of the induction.
   logic same;
   always_comb begin
     same = 32'(raddr_q) < DEPTH && 32'(waddr_q) < DEPTH && 32'(waddr_q) == (32'(raddr_q) + 32'(m_usage)) % DEPTH;

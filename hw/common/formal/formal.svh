@@ -1,10 +1,10 @@
-// Macros that all proofs use. A proof is a module at the top, of which every input is free in each cycle, or properties that
-// are included at the end of a block. It states properties by the macros of assertions.svh.
+// Macros of all proofs. A proof is a top module whose inputs are free in each cycle, or a file of properties that is
+// included at the end of a block. A proof states properties by the macros of assertions.svh.
 //
 //   ALCOR_FORMAL_RESET         `rst_ni` is active in the first cycle, and in no other
 //   ALCOR_ASSUME(expression)   holds in every cycle outside reset
 //   ALCOR_ASSUME_STABLE(valid, ready, payload)
-//                              what is offered stays on offer, unchanged, until it is taken
+//                              an offered payload stays valid and unchanged until it is taken
 
 `ifndef ALCOR_FORMAL_SVH
 `define ALCOR_FORMAL_SVH

@@ -1,11 +1,11 @@
 `include "formal.svh"
 
-// Properties of `memory_arbiter`, included at its end: answers match grants, reader by reader, for a memory that grants at
-// any time and answers as many reads as it has granted. A grant has a request, and no grant is lost.
+// Properties of `memory_arbiter`, included at its end: for each reader, answers match grants, for a memory that grants
+// at any time and answers each granted read. A grant has a request, and no grant is lost.
 
   `ALCOR_FORMAL_RESET
 
-  // Reads of the memory that are granted and not answered.
+  // Granted reads of the memory without an answer.
   localparam int unsigned CountW = $clog2(READS + 1);
   logic [CountW-1:0] owed_q;
 
@@ -21,7 +21,7 @@
     if (rst_ni && $past(rst_ni))
       assume (($past(read_req_i & ~read_gnt_o) & ~read_req_i) == '0 && ($past(write_req_i & ~write_gnt_o) & ~write_req_i) == '0);
 
-  // Some reader: its reads that are granted and not answered.
+  // An arbitrary reader, and its granted reads without an answer.
   (* anyconst *) logic [ReaderW-1:0] mine;
   logic [CountW-1:0] mine_q;
 
@@ -39,12 +39,12 @@
   `ALCOR_ASSERT(p_one_write, $onehot0(write_gnt_o) && (write_gnt_o & ~write_req_i) == '0)
   `ALCOR_ASSERT(p_no_lost_read, (read_gnt_o != '0) == (read_o.req && read_i.gnt))
   `ALCOR_ASSERT(p_no_lost_write, (write_gnt_o != '0) == (write_o.req && write_gnt_i))
-  // With two stages the turn stays with a request that the memory is not ready for.
+  // With two stages the turn stays with a request until the memory is ready.
   `ALCOR_STABLE(p_read_turn_stays, STAGES == 2 && read_valid, room && read_i.gnt, reader)
   `ALCOR_STABLE(p_write_turn_stays, STAGES == 2 && write_o.req, write_gnt_i, writer)
   `ALCOR_IMPLIES(p_address, read_gnt_o[mine], read_o.address == read_address_i[mine])
 
-  // For induction: the queue holds as many places of mine as reads of mine are under way.
+  // Invariant of the induction: the queue holds a place for each outstanding read of the reader.
   logic [CountW-1:0] held;
   logic readers;
   always_comb begin

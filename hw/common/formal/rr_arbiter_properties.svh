@@ -1,7 +1,7 @@
 `include "formal.svh"
 
-// Properties of `rr_arbiter`, included at its end: the grant goes to the first request from a position on, cyclically,
-// which is behind the last one granted; a requester that keeps asking is granted after N-1 advances of others.
+// Properties of `rr_arbiter`, included at its end: the grant goes to the first request after the last granted one,
+// cyclically; a requester whose request stays active is granted after at most N-1 grants to others.
 
   `ALCOR_FORMAL_RESET
 
@@ -28,7 +28,7 @@
   `ALCOR_ASSERT(p_index, index_o == expected)
   `ALCOR_ASSERT(p_grant, grant_o == (found ? N'(1) << expected : '0))
 
-  // Some requester, and how many others were granted while it asked.
+  // An arbitrary requester, and the number of grants to others during its request.
   (* anyconst *) logic [IndexW-1:0] mine;
   logic [IndexW:0] passed_q;
   logic [31:0] distance;
@@ -43,7 +43,7 @@
 
   `ALCOR_ASSERT(p_fair, 32'(passed_q) < N)
 
-  // What makes it inductive.
+  // Invariants of the induction.
   logic same;
   always_comb begin
     same = 32'(first_q) < N;

@@ -1,6 +1,6 @@
 `include "formal.svh"
 
-// Properties of `skid_buffer`, included at its end: at its ports it is a FIFO of two words.
+// Properties of `skid_buffer`, included at its end: at its ports `skid_buffer` equals a FIFO of two words.
 
   `ALCOR_FORMAL_RESET
   `ALCOR_ASSUME_STABLE(valid_i, ready_o, data_i)
@@ -30,5 +30,5 @@
   `ALCOR_ASSERT(p_same, ready_o == m_ready && valid_o == m_valid && empty_o == m_empty)
   `ALCOR_IMPLIES(p_same_word, valid_o, data_o == m_data)
 
-  // What makes it inductive.
+  // Invariants of the induction.
   `ALCOR_IMPLIES(p_second_word, m_usage == 2'd2, skid_data_q == m_words[2*WIDTH-1:WIDTH])

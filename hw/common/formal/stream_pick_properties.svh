@@ -1,7 +1,7 @@
 `include "formal.svh"
 
-// Properties of `stream_pick`, included at its end: a word leaves where and when one enters, and it is that word; what
-// is offered stays on offer; stream 1 goes first wherever the output is not held.
+// Properties of `stream_pick`, included at its end: an entering word leaves in the same cycle, unchanged; an offered
+// word stays valid and unchanged until it is taken; stream 1 has priority unless the output is held.
 
   `ALCOR_FORMAL_RESET
   `ALCOR_ASSUME_STABLE(valid_i[0], ready_o[0], data_i[0])
@@ -19,5 +19,5 @@
   `ALCOR_IMPLIES(p_second, taken[1], data_o == data_i[1])
   `ALCOR_IMPLIES(p_priority, !held_q && valid_i[1], !taken[0])
 
-  // What makes it inductive.
+  // Invariants of the induction.
   `ALCOR_IMPLIES(p_held, holds_q, valid_i[pick_q])

@@ -1,20 +1,20 @@
-// Assertion and parameter-check macros, the only way RTL in this project states a property.
+// Macros of assertions, parameter checks and cover points. RTL in this project states no property without them.
 //
-// Each macro takes a label that is unique within its module. Expressions are plain Booleans; write
-// an implication as ALCOR_IMPLIES (same cycle) or ALCOR_NEXT (one cycle later), so that one source
-// serves simulation and formal proofs. The macros without a clock use `clk_i` and `rst_ni` of the module they stand in. With SYNTHESIS defined they vanish.
+// Each macro takes a label that is unique within its module. Expressions are Boolean. ALCOR_IMPLIES (same cycle) and
+// ALCOR_NEXT (one cycle later) express implications, for simulation and formal proofs alike. Macros without a clock
+// use `clk_i` and `rst_ni` of their module. Assertions are empty if SYNTHESIS or ALCOR_NO_ASSERTIONS is defined.
 //
 //   ALCOR_CHECK_PARAM(label, condition, "message")    elaboration fails unless the condition holds
 //   ALCOR_ASSERT(label, expression)                   holds in every cycle outside reset
 //   ALCOR_IMPLIES(label, antecedent, consequent)      if a holds, c holds in the same cycle
 //   ALCOR_NEXT(label, antecedent, consequent)         if a holds, c holds one cycle later
-//   ALCOR_STABLE(label, valid, ready, payload)        what is offered stays on offer, unchanged,
+//   ALCOR_STABLE(label, valid, ready, payload)        an offered payload stays valid and unchanged
 //                                                     until it is taken (the valid/ready rule)
-//   ALCOR_ASSERT_CLK, ALCOR_STABLE_CLK                the same, with (clock, reset) after the label
-//   ALCOR_COVER(label, expression)                    a cover point: the cycles in which it holds are counted
+//   ALCOR_ASSERT_CLK, ALCOR_NEXT_CLK, ALCOR_STABLE_CLK  the same, with (clock, reset) after the label
+//   ALCOR_COVER(label, expression)                    a cover point: counts the cycles in which the expression holds
 //
-// Cover points are there where ALCOR_COVERAGE is defined, as it is in models that count coverage, and so is what only
-// they need. Their labels are c_<group>_<name>: the group is one word, underscores in the name are spaces in reports.
+// Cover points, and logic that only they use, exist if ALCOR_COVERAGE is defined: in models that count coverage. Their
+// labels are c_<group>_<name>: the group is one word; reports show underscores of the name as spaces.
 
 `ifndef ALCOR_ASSERTIONS_SVH
 `define ALCOR_ASSERTIONS_SVH
@@ -50,9 +50,9 @@
 
 `else
 
-// Plain conditions: for a concurrent assertion the simulator copies each operand in every cycle, and for an immediate one
-// it asks each time whether assertions are on. All state is written by nonblocking assignments, so all forms see the
-// values before the edge.
+// Plain conditions: for a concurrent assertion the simulator copies each operand in every cycle, and for an immediate
+// assertion it checks each time whether assertions are on. All state is written by nonblocking assignments, so all
+// forms see the values before the edge.
 
 `define ALCOR_ASSERT_CLK(label_, clk_, rst_n_, expression_) \
   always_ff @(posedge clk_) begin \

@@ -1,4 +1,4 @@
-// Ports of a kernel (hw/core/doc/kernel.md). A kernel includes this file as its port list; its parameter WIDTH is the
+// Ports of a kernel (hw/core/doc/kernel.md). A kernel includes this file as its port list. Its parameter WIDTH is the
 // number of bits of a beat of the memory port.
 
     /// Clock.
@@ -15,7 +15,7 @@
     input  logic [15:0][31:0]   arguments_i,
     /// Asserted when the kernel is done.
     output logic                done_o,
-    /// With `done_o`: code for KERNEL_STATUS.
+    /// Valid with `done_o`: KERNEL_STATUS.code.
     output logic [7:0]          code_o,
     /// Results that the host can read at any time.
     output logic [7:0][31:0]    results_o,

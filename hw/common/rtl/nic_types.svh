@@ -1,38 +1,38 @@
 // Types of two-sided messages: between the coprocessor and its message engine, and inside the engine.
-// They are not part of the ABI. alcor_abi_pkg includes them, since they hold types of the ABI and Yosys resolves no type
-// of one package inside another.
+// They are not part of the ABI. alcor_abi_pkg includes this file: the types contain types of the ABI, and Yosys
+// resolves no type of one package inside another.
 //
 // A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level.
 
   /// Operations of a match queue.
   typedef enum logic [1:0] {
-    MoSearch = 2'd0,  // find the first entry that matches, and take it out
-    MoProbe  = 2'd1,  // find the first entry that matches
-    MoAppend = 2'd2,  // put an entry at the end
-    MoRemove = 2'd3   // take out an entry by its number
+    MoSearch = 2'd0,  // find the first matching entry, and remove it
+    MoProbe  = 2'd1,  // find the first matching entry
+    MoAppend = 2'd2,  // append an entry
+    MoRemove = 2'd3   // remove an entry by its number
   } match_op_e;
 
-  /// Settings of a rank's message engine, written by the host.
+  /// Operations of a command for the message engine.
   typedef enum logic [1:0] {
     McReceive = 2'd0,  // post a receive
     McProbe   = 2'd1,  // look for an unexpected message
-    McCancel  = 2'd2,  // take back a posted receive
-    McFlush   = 2'd3   // drop all messages that wait; of a rank that is being reset
+    McCancel  = 2'd2,  // cancel a posted receive
+    McFlush   = 2'd3   // drop all unexpected messages, during a reset of the rank
   } message_command_e;
 
-  /// Destination of the payload of a message that arrives.
+  /// Destination of the payload of an arriving message.
   typedef enum logic [1:0] {
-    MvNone   = 2'd0,  // dropped: no byte of it is wanted
+    MvNone   = 2'd0,  // dropped: the receive takes no byte
     MvStore  = 2'd1,  // into its fragment of the unexpected message buffer
     MvDirect = 2'd2,  // into the receive buffer
-    MvRefuse = 2'd3   // dropped: no room, which the sender gets as a status
+    MvRefuse = 2'd3   // dropped for lack of room; the sender gets a status
   } message_verdict_e;
 
-  /// Receiver of the note that a write to memory is done.
+  /// Receiver of a write-done token.
   typedef enum logic [1:0] {
-    NkCommand   = 2'd0,  // the rank that gave the command: by an acknowledgement, or in the completion ring
-    NkStored    = 2'd1,  // the message engine: a payload lies in its fragment
-    NkDelivered = 2'd2   // the message engine: a payload lies in the receive buffer
+    NkCommand   = 2'd0,  // the rank of the command: by an acknowledgement, or in the completion ring
+    NkStored    = 2'd1,  // the message engine: a payload is in its fragment
+    NkDelivered = 2'd2   // the message engine: a payload is in the receive buffer
   } note_kind_e;
 
   /// Match bits of a message or receive, and mask bits of a receive.
@@ -65,13 +65,13 @@
   typedef struct packed {
     /// Operation.
     message_command_e     command;
-    /// Source, of all but McCancel.
+    /// Source; not used by McCancel.
     logic [7:0]           rank;
     /// Context.
     logic [7:0]           context_;
     /// Command id.
     logic [15:0]          id;
-    /// Tag, and which of source and tag are open.
+    /// Tag, and wildcards of source and tag.
     x_tag_t tag;
     /// Receive buffer; of an announcement, the message.
     buffer_t              buffer;
@@ -93,11 +93,11 @@
 
   // ------------------------------------------------- request plane's receive side and message engine
 
-  /// A message, as its header tells.
+  /// Contents of a message's header.
   typedef struct packed {
     /// An announcement, without payload.
     logic        announce;
-    /// A recall: messages of this source that no receive has taken are dropped.
+    /// A recall: the engine drops messages of this source that no receive has taken.
     logic        recall;
     /// Source, context and tag.
     match_t      match;
@@ -107,19 +107,19 @@
     logic [31:0] length;
   } arrival_t;
 
-  /// The engine's decision on a message.
+  /// Match result of the engine for a message.
   typedef struct packed {
     /// Destination of the payload.
     message_verdict_e kind;
-    /// Id of the receive, of MvDirect.
+    /// With MvDirect: id of the receive.
     logic [15:0]      receive;
     /// Byte address that the payload goes to.
     logic [31:0]      address;
-    /// Bytes of the payload that go there.
+    /// Bytes of the payload that are written.
     logic [31:0]      bytes;
   } verdict_t;
 
-  /// A payload to be copied from its fragment to a receive buffer.
+  /// A copy of a payload from its fragment to a receive buffer.
   typedef struct packed {
     /// Byte address of the fragment.
     logic [31:0] from;
@@ -133,7 +133,7 @@
 
   /// An acknowledgement of a command.
   typedef struct packed {
-    /// The rank that gave the command.
+    /// Rank of the command.
     logic [7:0]             rank;
     /// Outcome.
     status_e status;
@@ -141,7 +141,7 @@
     logic [15:0]            id;
   } acknowledgement_t;
 
-  /// Pulse: a payload lies in a receive buffer.
+  /// Pulse: a payload is in a receive buffer.
   typedef struct packed {
     /// The pulse.
     logic                   valid;
@@ -153,13 +153,13 @@
 
   /// From the request plane's receive side to the message engine.
   typedef struct packed {
-    /// A message arrives; its source is known a cycle before.
+    /// A message arrives; its source is valid a cycle before.
     logic       arrival_valid;
     /// The message.
     arrival_t   arrival;
-    /// The payload of the message that was taken last must not wait longer for its verdict.
+    /// The payload of the last taken message must not wait longer for its match result.
     logic       late;
-    /// The verdict is taken.
+    /// The match result is taken.
     logic       verdict_ready;
     /// Pulse: an XGET asks for an announced message.
     logic       fetch_valid;
@@ -169,23 +169,23 @@
     logic       copy_ready;
     /// The acknowledgement is taken.
     logic       ack_ready;
-    /// Pulse: a payload lies in its fragment.
+    /// Pulse: a payload is in its fragment.
     logic       stored;
-    /// A payload that came directly lies in the receive buffer.
+    /// A payload without a fragment is in the receive buffer.
     delivered_t delivered;
   } to_engine_t;
 
   /// From the message engine to the request plane's receive side.
   typedef struct packed {
-    /// The message that arrives is taken.
+    /// The arriving message is taken.
     logic             arrival_ready;
-    /// With `arrival_ready`: it is refused.
+    /// With `arrival_ready`: the message is refused.
     logic             arrival_refused;
-    /// There is a verdict on the message that was taken last, if it has a payload or is a recall.
+    /// Match result of the last taken message is valid; only for a message with a payload, and for a recall.
     logic             verdict_valid;
-    /// The verdict.
+    /// The match result.
     verdict_t         verdict;
-    /// The announced message that was asked for last, a cycle after `fetch_valid`.
+    /// Buffer of the announced message `fetch_id`, valid a cycle after `fetch_valid`.
     buffer_t          fetch;
     /// A copy is offered.
     logic             copy_valid;
@@ -199,23 +199,23 @@
 
   // --------------------------------------------------------------------------- matcher and delivery
 
-  /// Pulse: a receive and a message are to be brought together.
+  /// Pulse: a matched pair of a receive and a message.
   typedef struct packed {
     /// The pulse.
     logic        valid;
     /// There is no receive: the message is dropped.
     logic        dropped;
-    /// The payload goes to the receive buffer at once.
+    /// The payload goes to the receive buffer without a fragment.
     logic        direct;
     /// The receive.
     entry_t      receive;
     /// The message.
     entry_t      message;
-    /// Payloads sent to fragments up to and with this one, modulo 4096.
+    /// Payloads sent to fragments up to and including this one, modulo 4096.
     logic [11:0] stored;
   } pair_t;
 
-  /// A pair whose entries are to be freed.
+  /// A pair whose entries become free.
   typedef struct packed {
     /// There is no receive.
     logic       dropped;
@@ -227,7 +227,7 @@
     logic [7:0] source;
   } retire_t;
 
-  /// Pulse: a receive is entered.
+  /// Pulse: a receive takes its entry.
   typedef struct packed {
     /// The pulse.
     logic    valid;
@@ -239,7 +239,7 @@
     buffer_t buffer;
   } enter_receive_t;
 
-  /// Pulse: the message that waits for its verdict is entered.
+  /// Pulse: the arriving message takes its entry.
   typedef struct packed {
     /// The pulse.
     logic   valid;
@@ -247,13 +247,13 @@
     entry_t entry;
   } enter_message_t;
 
-  /// Registers of an engine that steer the matcher.
+  /// Settings of the matcher, written by the host.
   typedef struct packed {
-    /// Length of the posted queue from which on its matching unit is used.
+    /// Minimum length of the posted queue at which its matching unit is used.
     logic [15:0] posted_threshold;
-    /// Length of the unexpected queue from which on its matching unit is used.
+    /// Minimum length of the unexpected queue at which its matching unit is used.
     logic [15:0] unexpected_threshold;
-    /// Messages that a source may have here.
+    /// Maximum number of unexpected messages of a source.
     logic [15:0] quota;
   } matcher_settings_t;
 
@@ -263,7 +263,7 @@
     logic [15:0] posted;
     /// Unexpected messages that wait.
     logic [15:0] unexpected;
-    /// Pulses: found by the unit, by walking; posted receives 1:0, unexpected messages 3:2.
+    /// Pulses: found by the unit, found by the walk; [1:0] posted receives, [3:2] unexpected messages.
     logic [3:0]  found;
     /// Pulse: a message is refused.
     logic        refused;

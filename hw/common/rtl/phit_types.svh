@@ -1,17 +1,17 @@
-// Structs of phits and tokens, whose data is as wide as a parameter of the module says. A package knows no parameter,
-// so a module that looks into a phit declares them with these macros.
+// Structs of phits and tokens. A parameter of the module sets the width of their data. A package has no such parameter,
+// so a module that uses members of a phit declares the structs with these macros.
 
 `ifndef ALCOR_PHIT_TYPES_SVH
 `define ALCOR_PHIT_TYPES_SVH
 
-// phit_t: a phit on the network, PhitHeadW bits and the data.
+// phit_t: a phit on the network: a head of PhitHeadW bits, and the data.
 `define ALCOR_PHIT_TYPE(data_w_) \
   typedef struct packed { \
     alcor_abi_pkg::phit_head_t head; \
     logic [(data_w_)-1:0] data; \
   } phit_t;
 
-// body_t, token_t: a phit of a collective inside a board, without and with its head.
+// body_t, token_t: a phit of a collective inside a board, without head and with head.
 `define ALCOR_TOKEN_TYPES(data_w_) \
   typedef struct packed { \
     alcor_abi_pkg::span_t span; \

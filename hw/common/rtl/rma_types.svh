@@ -1,6 +1,6 @@
 // Types that the blocks of the RMA coprocessor pass to each other.
-// They are not part of the ABI. alcor_abi_pkg includes them, since they hold types of the ABI and Yosys resolves no type
-// of one package inside another.
+// They are not part of the ABI. alcor_abi_pkg includes this file: the types contain types of the ABI, and Yosys
+// resolves no type of one package inside another.
 //
 // A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level.
 
@@ -9,19 +9,19 @@
 
   // ---------------------------------------------------------------------------------- node memory
 
-  /// A read or a write of node memory that is asked for: stays, unchanged, until it is granted.
+  /// A request to read or write node memory; stable until granted.
   typedef struct packed {
-    /// The access is asked for.
+    /// The access is requested.
     logic        req;
-    /// Word address of its first word.
+    /// Word address of the first word.
     logic [29:0] address;
   } memory_request_t;
 
-  /// Answer to a reader of node memory. Data comes in the order of the grants, and has to be taken.
+  /// Answer to a reader of node memory. Data comes in the order of grants; the reader must take it in its cycle.
   typedef struct packed {
-    /// The read that is asked for is granted.
+    /// The requested read is granted.
     logic gnt;
-    /// Data of the reader's oldest granted read is there.
+    /// Data of the reader's oldest granted read is valid.
     logic rvalid;
   } memory_answer_t;
 
@@ -29,7 +29,7 @@
 
   /// A write into a rank's page.
   typedef struct packed {
-    /// The write.
+    /// Pulse: the write.
     logic        valid;
     /// Offset in the page.
     logic [11:0] offset;
@@ -73,7 +73,7 @@
 
   /// Completion of an extended command that came back from its target.
   typedef struct packed {
-    /// Of an atomic operation that was carried out.
+    /// The command was an atomic operation, and was carried out.
     logic        atomic;
     /// With `atomic`: the word as it was before, zero-extended.
     logic [63:0] old;
@@ -83,7 +83,7 @@
 
   /// An entry of the completion ring that waits to be written.
   typedef struct packed {
-    /// Words 2 and 3 are written, too.
+    /// Words 2 and 3 of the entry are written, too.
     logic        whole;
     /// Of a receive or probe: source of the message.
     logic [7:0]  source;
@@ -100,7 +100,7 @@
 
   // ---------------------------------------------------------------------------- registration table
 
-  /// A window, as the registration table has it.
+  /// A window in the registration table.
   typedef struct packed {
     /// The slot is registered.
     logic        registered;
@@ -116,7 +116,7 @@
 
   /// Lookup of a window by its slot; the answer comes a cycle later and stays until the next lookup.
   typedef struct packed {
-    /// Look it up.
+    /// Request of the lookup.
     logic       valid;
     /// Slot.
     logic [7:0] slot;
@@ -124,15 +124,15 @@
 
   /// From the pipeline to the registration table.
   typedef struct packed {
-    /// Look a slot up by its base address.
+    /// Lookup of a slot by its base address.
     logic        lookup;
-    /// Base address looked up.
+    /// Base address of the lookup.
     logic [31:0] key;
     /// A registration or deregistration is under way.
     logic        op_valid;
-    /// 1: deregistration.
+    /// 1: deregistration, 0: registration.
     logic        op_deregister;
-    /// Commit it.
+    /// Commits the registration or deregistration.
     logic        op_commit;
     /// Registration: remote writes are denied.
     logic        op_deny_write;
@@ -146,7 +146,7 @@
 
   /// From the registration table to the pipeline.
   typedef struct packed {
-    /// A cycle after the lookup: a slot has this base.
+    /// A cycle after the lookup: a slot has this base address.
     logic       match;
     /// With `match`: the slot.
     logic [7:0] match_slot;
@@ -158,7 +158,7 @@
 
   // --------------------------------------------------------------------------------------- packets
 
-  /// A packet to be made: header words come beside it, payload is read from node memory.
+  /// A packet to send: header words come beside it, payload is read from node memory.
   typedef struct packed {
     /// Header words, 1 to 7.
     logic [2:0]  heads;
@@ -168,21 +168,21 @@
     logic [31:0] address;
   } read_task_t;
 
-  /// The note of a write task: the receiver of a notification when the task's last word is in memory.
+  /// Write-done token of a write task: sent to its receiver when the task's last word is in memory.
   typedef struct packed {
-    /// Receiver of the note.
+    /// Receiver of the token.
     note_kind_e       kind;
     /// Rank to answer, status, and id of the command or receive.
     acknowledgement_t told;
   } note_t;
 
-  /// A payload that has arrived, to be written to node memory or dropped.
+  /// Write task: an arrived payload, to be written to node memory or dropped.
   typedef struct packed {
     /// Drop the payload.
     logic        drop;
-    /// The task carries a note.
+    /// The task has a write-done token.
     logic        noted;
-    /// The packet came without a beat of payload.
+    /// The packet has no beat of payload.
     logic        bare;
     /// Payload words that the packet has by its header.
     words_t      words;
@@ -192,7 +192,7 @@
     logic [1:0]  end_lane;
     /// Byte address of the first payload byte.
     logic [31:0] address;
-    /// The note.
+    /// The write-done token.
     note_t       note;
   } write_task_t;
 
@@ -200,7 +200,7 @@
   typedef struct packed {
     /// An access failed its check.
     logic                        refused;
-    /// The access was a paper packet's, so no rank gets a status.
+    /// The access was that of a paper packet, so no rank gets a status.
     logic                        dropped;
     /// The packet's type does not belong on this plane, or the packet has more or fewer beats than its header says.
     logic                        malformed;
@@ -214,17 +214,17 @@
 
   /// A rank at a collective command.
   typedef struct packed {
-    /// The rank is at one.
+    /// The rank is at a collective command.
     logic                      valid;
     /// The collective command.
     sync_kind_e kind;
-    /// This rank's status for it.
+    /// Status of this rank for the command.
     status_e    status;
-    /// The slot that it is about.
+    /// Slot of the registration or deregistration.
     logic [7:0]                slot;
   } sync_request_t;
 
-  /// The announcement that ends a collective command.
+  /// The end of a collective command, sent to all ranks.
   typedef struct packed {
     /// All ranks of the run were at a collective command two cycles ago.
     logic                   fire;
@@ -253,7 +253,7 @@
   /// Reason to cancel collectives of a rank that wait for other members.
   typedef struct packed {
     logic drain;     // the rank is being reset: all its collectives
-    logic orphaned;  // another rank of the board was reset: collectives of communicators that the other rank is a member of
+    logic orphaned;  // another rank of the board was reset: collectives with that rank as a member
   } cancel_t;
   localparam int unsigned CancelW = 2;  // bits of cancel_t
 
@@ -311,9 +311,9 @@
     logic       begun;
     /// Ranks of the run.
     logic [7:0] nprocs;
-    /// A rank was reset since this rank has begun: collective commands end at once.
+    /// A rank was reset since BEGIN of this rank: collective commands end at once.
     logic       orphaned;
-    /// Pulse: a request has been sent that will be answered once.
+    /// Pulse: a request with one answer has been sent.
     logic       asked;
     /// A packet's second word and memory task are still to be sent.
     logic       sending;
@@ -361,7 +361,7 @@
 
   /// Registers of the completion ring, as the host has written them.
   typedef struct packed {
-    /// CQ_BASE is being written: the count starts again.
+    /// CQ_BASE is being written; resets the count of entries.
     logic        clear;
     /// log2 of the ring's entries.
     logic [3:0]  log2_entries;

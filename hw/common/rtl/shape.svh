@@ -1,5 +1,5 @@
-// The board's register SHAPE, of the parameters of the module that uses it. A macro, as Yosys evaluates no function of a
-// package for a parameter. The fields stand in the order of `board_shape_t`.
+// Value of the board's register SHAPE, from the parameters of the module that uses the macro. A macro, because Yosys
+// evaluates no function of a package for a parameter. The fields have the order of `board_shape_t`.
 
 `ifndef ALCOR_SHAPE_SVH
 `define ALCOR_SHAPE_SVH

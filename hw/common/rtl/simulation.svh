@@ -1,9 +1,9 @@
 // Macros that only speed up simulations.
 //
-//   ALCOR_AWAKE(condition)    In simulation the condition, in hardware true. For guards around work whose
-//                             results are the same without the guard, as nothing is asked for: a simulator
-//                             skips the work, and in hardware the guard would make paths longer. A model
-//                             with ALCOR_NO_GUARDS is simulated as it is synthesised (option guards=0).
+//   ALCOR_AWAKE(condition)    In simulation the condition, in hardware true. For guards of logic whose results
+//                             do not depend on the guard, because the logic is idle: a simulator skips its
+//                             evaluation. In hardware the guard would lengthen paths. A model with
+//                             ALCOR_NO_GUARDS is simulated as it is synthesised (option guards=0).
 
 `ifndef ALCOR_SIMULATION_SVH
 `define ALCOR_SIMULATION_SVH

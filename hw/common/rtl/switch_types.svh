@@ -1,9 +1,9 @@
 // Types of the switch: heads of phits, and bundles between the blocks of the router, the collective unit and the links.
-// They are not part of the ABI. alcor_abi_pkg includes them, since they hold types of the ABI and Yosys resolves no type
-// of one package inside another. Structs with a phit's data are in phit_types.svh.
+// They are not part of the ABI. alcor_abi_pkg includes this file: the types contain types of the ABI, and Yosys
+// resolves no type of one package inside another. Structs with a phit's data are in phit_types.svh.
 //
-// A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level. Arrays of
-// these structs, and memories, are declared as those of vectors: Yosys gets arrays of structs wrong. Hence the widths.
+// A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level. Arrays and
+// memories of these structs are declared with vectors of the widths below, because Yosys misreads arrays of structs.
 
   /// Communicator: a row of the communicator table.
   typedef logic [4:0] row_t;
@@ -17,7 +17,7 @@
   /// Word address in a node memory: wide enough for the largest.
   typedef logic [29:0] word_address_t;
 
-  /// Pulse: something has happened to a communicator.
+  /// Pulse with a communicator.
   typedef struct packed {
     logic valid;  // the pulse
     row_t row;    // communicator
@@ -48,13 +48,13 @@
   } token_head_t;
   localparam int unsigned TokenHeadW = 6;  // bits of token_head_t
 
-  /// Part of a message that is divided between two halves of the boards; neither where nothing is divided.
+  /// Half of a message that is divided between two halves of the boards; no bit is set if the message is undivided.
   typedef struct packed {
     logic own;    // the half that this board is in
     logic other;  // the other half, beyond stage 0
   } part_t;
 
-  /// Note of a read of the members' memories, which comes back with the data.
+  /// Tag of a read of the members' memories, returned with the data.
   typedef struct packed {
     part_t       part;  // part that the phit is of
     logic        copy;  // the phit goes to the copy unit, in place of stage 0
@@ -71,9 +71,9 @@
 
   /// Credits that the partner has given back.
   typedef struct packed {
-    logic        valid;  // the credits come
+    logic        valid;  // credits arrive
     row_t        row;    // communicator
-    logic [15:0] phits;  // phits that may be sent for them
+    logic [15:0] phits;  // number of credits, in phits
   } returned_t;
 
   /// A request for room in a stage; the answer comes in the same cycle.
@@ -85,7 +85,7 @@
 
   // ---------------------------------------------------------------------------------------- router
 
-  /// Port of a phit that has no output, and is dropped.
+  /// Port of phits that have no output and are dropped.
   localparam logic [3:0] RouterNowhere = 4'd15;
 
   /// Virtual channel of a link.
@@ -100,7 +100,7 @@
     channel_t   channel;  // channel
   } outlet_t;
 
-  /// Pulse: something happens to an outlet.
+  /// Pulse with an outlet.
   typedef struct packed {
     logic    valid;   // the pulse
     outlet_t outlet;  // outlet
@@ -153,7 +153,7 @@
   typedef struct packed {
     word_address_t address;  // word address of the first word
     place_t        low;      // place of the first word in the message
-    place_t        high;     // place behind the last word
+    place_t        high;     // place after the last word
     logic [15:0]   id;       // command id
   } destination_t;
   localparam int unsigned DestinationW = 102;  // bits of destination_t
@@ -170,16 +170,16 @@
   /// Communicator table.
   typedef struct packed {
     logic [31:0][7:0] label;  // this board's label
-    /// Labels from here on up fold onto the lower ones; 0 where the number of boards is a power of two.
+    /// Lowest label that folds onto a lower label; 0 if the number of boards is a power of two.
     logic [31:0][7:0] fold;
     logic [31:0][2:0] stages;  // stages that the communicator has
     rows_t            valid;   // rows in use
-    /// This board's label is folded away: it gives its data to its partner in stage 0.
+    /// This board's label is folded: the board gives its data to its partner in stage 0.
     rows_t            upper;
     rows_t            lower;  // another label is folded onto this board's
     /// Keys: a phit of another key is dropped.
     logic [31:0][7:0] key;
-    /// Rows never written, or taken out of use and not written since: their phits are dropped, and collectives of their members are refused.
+    /// Rows not written since reset or since they were taken out of use: phits are dropped, collectives are refused.
     rows_t            closed;
   } comm_table_t;
 
@@ -191,7 +191,7 @@
     logic [6:0] revokes; // by stage: the partner is notified that the row is out of use
     logic [2:0] stages;  // stages that the communicator has
     logic       folds;   // the number of boards is no power of two
-    logic       upper;   // this board's label is folded away
+    logic       upper;   // this board's label is folded
     logic       lower;   // another label is folded onto this board's
   } shape_t;
 
@@ -224,9 +224,9 @@
 
   /// Role of a stage of this board in a collective.
   typedef struct packed {
-    logic   sends;   // data from before is sent to the partner
-    logic   keeps;   // data from before is kept, to be combined
-    logic   halves;  // data is kept by one of both boards: recursive halving
+    logic   sends;   // data of the stage before is sent to the partner
+    logic   keeps;   // data of the stage before is kept and combined
+    logic   halves;  // one of both boards keeps the data: recursive halving
     logic   high;    // with `halves`: the upper half is kept here
     place_t middle;  // with `halves`: place of the first word of the upper half
   } stage_plan_t;
@@ -236,8 +236,8 @@
   typedef struct packed {
     logic keep;    // the token is kept
     logic send;    // the token is sent to the partner
-    logic unkept;  // the token is not kept, though room was taken for it
-    logic unsent;  // the token is not sent, though room was taken for it
+    logic unkept;  // the token is not kept, though room was reserved
+    logic unsent;  // the token is not sent, though room was reserved
   } division_t;
 
   // ----------------------------------------------------------------------------------------- links
@@ -273,7 +273,7 @@
 
   /// Faults of the receiving half of a link end.
   typedef struct packed {
-    logic shut;     // nothing more is delivered
+    logic shut;     // no phit or credit is delivered any more
     logic damaged;  // a frame was damaged or is missing
     logic foreign;  // a frame had another layout, ABI or SHAPE
     logic overrun;  // a buffer ran over; does not happen

@@ -366,7 +366,7 @@ fn core_latency() {
 /// Two ranks concurrently put 64 KiB to each other, get 64 KiB from each other, and put to
 /// themselves, through queues of a few words. A design with reads and writes in one queue deadlocks
 /// here: each rank's read waits for space towards the other rank, and the write that would free
-/// this space is queued behind the read.
+/// this space is queued after the read.
 #[test]
 fn core_large_blocks_both_ways() {
     const BLOCK: u32 = 65_536;

@@ -1,6 +1,6 @@
-/// Bench top for the blocks of hw/core: AXI4-Lite ports, and DMA ports in front of two node memories each, with a
-/// coprocessor's ports beside them. The first ones have no register slices, and memories that answer at once; the second ones
-/// have slices, and memories that answer at random times.
+/// Bench top for the blocks of hw/core: AXI4-Lite ports, and DMA ports with two node memories each and ports of
+/// coprocessors. Instance 0 has no register slices, and memories that answer at once; instance 1 has slices, and
+/// memories that answer at random times.
 module core_bench (
     /// Clock.
     input  logic             clk_i,
@@ -48,7 +48,7 @@ module core_bench (
     input  logic [1:0]       dma_rready_i,
     output logic [1:0][31:0] dma_rdata_o,
     output logic [1:0]       dma_rlast_o,
-    /// What passes between the two.
+    /// Signals between DMA ports and node memories.
     output logic [1:0]       dma_mem_read_o,
     output logic [1:0]       dma_mem_read_gnt_o,
     output logic [1:0][7:0]  dma_mem_read_address_o,
@@ -57,7 +57,7 @@ module core_bench (
     output logic [1:0][7:0]  dma_mem_write_address_o,
     output logic [1:0][31:0] dma_mem_data_o,
     output logic [1:0][3:0]  dma_mem_strobe_o,
-    /// The coprocessors' side: the upper address bit is the memory.
+    /// Side of the coprocessors: the upper address bit selects the memory.
     input  logic [1:0]       dma_read_valid_i,
     output logic [1:0]       dma_read_ready_o,
     input  logic [1:0][7:0]  dma_read_address_i,

@@ -1,4 +1,4 @@
-/// Bench top for a whole board of two ranks without links: `core` with its test rig, and the beats that pass its
+/// Bench top for a board of two ranks without links: `core` with its test rig, and a monitor of the beats of its
 /// coprocessors.
 module core_board_bench #(
     /// Ranks of the board.
@@ -23,7 +23,7 @@ module core_board_bench #(
     parameter int unsigned ROUTER_INPUT_DEPTH = 512,
     /// Words of each virtual output queue, crosspoint and output memory.
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
-    /// Posted receives, and as many unexpected messages, of each rank.
+    /// Maximum number of posted receives, and of unexpected messages, of each rank.
     parameter int unsigned MESSAGES = 16,
     /// Bytes of a fragment.
     parameter int unsigned FRAGMENT = 64,
@@ -31,7 +31,7 @@ module core_board_bench #(
     parameter int unsigned MEM_LATENCY = 1,
     /// Maximum number of additional cycles, at random.
     parameter int unsigned MEM_JITTER = 0,
-    /// Address bits of the board's node memory; derived, not to be set.
+    /// Address bits of the board's node memory; derived, do not set.
     localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
 ) (
     /// Clock.

@@ -1,5 +1,6 @@
-//! `kernel_port` against a model of commands. Each command leaves the port once and unchanged. Each completion returns once,
-//! with the tag of its command. No completion of a kernel before its reset reaches the kernel after the reset.
+//! `kernel_port` against a model of commands. Each command leaves the port once and unchanged. Each
+//! completion returns once, with the tag of its command. No completion of a kernel before its reset
+//! reaches the kernel after the reset.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -91,7 +92,8 @@ fn kernel_port_random() {
         let mut source: Source<[u32; 9]> = Source::new(give);
         let mut sink = Sink::new(take);
         let (mut run, mut running) = (0u32, false);
-        // The command in the port; the command whose operands are in use; outstanding commands; expected completions.
+        // The command in the port; the command whose operands are in use; outstanding commands;
+        // expected completions.
         let mut waiting: Option<Taken> = None;
         let mut operands: Option<(Taken, u64)> = None;
         let mut under_way: BTreeMap<u32, UnderWay> = BTreeMap::new();
@@ -129,7 +131,7 @@ fn kernel_port_random() {
             let memory_idle = rng.random_bool(0.9);
             dut.drive("memory_idle_i", 1, 0, memory_idle);
 
-            // The kernel: held in reset it gives nothing.
+            // The kernel: in reset it gives no commands.
             dut.settle();
             let is_out_of_reset = dut.look("kernel_rst_no", 1, 0) == 1;
             let offered = if is_out_of_reset {
@@ -259,7 +261,8 @@ fn kernel_port_random() {
                     );
                 } else {
                     assert_eq!(it.opcode(), Some(KernelOpcode::Collective), "{place}");
-                    // kernel_post_t, lowest first: go, then the operands in the order of the command.
+                    // kernel_post_t, lowest first: go, then the operands in the order of the
+                    // command.
                     let word = |number: usize| {
                         (0..32).fold(0, |word, bit| {
                             word | (dut.look("post_o", 289, 32 * number + bit) as u32) << bit
@@ -374,7 +377,8 @@ fn kernel_port_registers() {
     let mut rng = Random::new("kernel_port_registers");
     let mut dut = start();
     let mut arguments = [0u32; 16];
-    // Model: a start is pending; the kernel runs; the kernel has been done since its start; the cause is set.
+    // Model: a start is pending; the kernel runs; the kernel has been done since its start; the
+    // cause is set.
     let (mut pending, mut runs, mut finished, mut done, mut code) = (false, false, false, false, 0);
     let (mut begun, mut drain, mut idle) = (false, false, true);
     let (mut was_begun, mut last_run) = (false, None::<u64>);

@@ -1,4 +1,4 @@
-/// Bench top for `node_memory` behind a `memory_arbiter`, with readers and writers as a rank has.
+/// Bench top for `node_memory` with a `memory_arbiter`, and the readers and writers of a rank.
 module node_memory_bench #(
     /// Bytes.
     parameter int unsigned NODE_BYTES = 1024,

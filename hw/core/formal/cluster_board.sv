@@ -2,7 +2,7 @@
 
 /// Proof of the collective commands of one board of a cluster: `rma_sync`, `cluster_sync`, and the pipelines and
 /// resets of its ranks. The switch is free: rounds take any time and have any result. A command ends only by a round
-/// that it was there for from the beginning, and a round begins as soon as all commands are there.
+/// that began after the command, and a round begins as soon as all ranks are at a command.
 module cluster_board #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2
@@ -20,9 +20,9 @@ module cluster_board #(
     input logic [1:0]       consumed_i,
     /// The switch takes a round; free.
     input logic             round_ready_i,
-    /// Pulse: the result of the round that is under way; free in a round.
+    /// Pulse: the result of the round arrives; free during a round.
     input logic             result_i,
-    /// Free.
+    /// Result of the round; free.
     input logic [255:0]     result_data_i
 );
 
@@ -79,15 +79,15 @@ module cluster_board #(
   // The switch answers each round once.
   `ALCOR_ASSUME(!result_i || busy)
 
-  // The commands that were there when the round began, and have been since.
+  // Commands that waited when the round began, and have waited since.
   logic [RANKS-1:0] same_q;
   always_ff @(posedge clk_i) begin
     same_q <= (round ? '1 : same_q) & valid & ~ended;
     if (!rst_ni) same_q <= '0;
   end
 
-  // A round begins only where two cycles ago all ranks were at commands that have not ended since. All was quiet then, or
-  // when the round before began, if that began for the same commands.
+  // A round begins only if two cycles ago all ranks were at commands that have not ended since. The board was quiet
+  // then, or at the begin of the previous round, if that round was for the same commands.
   logic [1:0] here_q;
   logic [1:0][RANKS-1:0] ended_q, stood_q;
   always_ff @(posedge clk_i) begin
@@ -99,15 +99,15 @@ module cluster_board #(
   end
   `ALCOR_IMPLIES(p_round, round, (here_q[1] || stood_q[1] == '1) && ended_q == '0)
 
-  // An invariant for the induction: a command that ends without `fire` shows two cycles later.
+  // Invariant of the induction: the end of a command without `fire` is visible two cycles later.
   logic [1:0][RANKS-1:0] valid_q;
   always_ff @(posedge clk_i) valid_q <= rst_ni ? {valid_q[0], valid} : '0;
   `ALCOR_IMPLIES(p_stayed, (busy || seen) && stayed, (valid_q[0] & valid_q[1] & ~same_q) == '0)
 
   `ALCOR_IMPLIES(p_from_the_beginning, ended != '0, (ended & ~same_q) == '0)
-  // All end in the same cycle, but for those that a reset breaks off.
+  // All commands end in the same cycle, except commands that a reset ends.
   `ALCOR_IMPLIES(p_together, ended != '0, (valid & ~ended) == '0)
-  // A round begins two cycles after all are there and all is quiet, unless one is under way.
+  // A round begins two cycles after all ranks are at a command and the board is quiet, unless a round is under way.
   logic [1:0] waits_q;
   logic waits;
   assign waits = !fire && (&valid) && (&quiet_i) && network_empty_i && consumed_i == '0 && ended == '0 && round_ready_i && !busy;

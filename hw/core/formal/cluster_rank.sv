@@ -1,13 +1,13 @@
 `include "formal.svh"
 
-/// Model of a rank, for the proofs of several boards: at any time it begins a collective command, and takes
-/// announcements as `rma_pipeline` does.
+/// Model of a rank for proofs of several boards: the model begins a collective command at any time, and takes
+/// announcements like `rma_pipeline`.
 module cluster_rank (
     /// Clock.
     input  logic clk_i,
     /// Synchronous reset, active low.
     input  logic rst_ni,
-    /// Free: the next command is a collective one.
+    /// Free: the next command is a collective command.
     input  logic comes_i,
     /// Announcement that all ranks are at a collective command.
     input  logic fire_i,

@@ -1,29 +1,29 @@
 `include "formal.svh"
 
-/// Proof of the collective commands of two boards: `rma_sync` and `cluster_sync` of each, with a network in which
-/// packets are under way for any time, and rounds whose results come at any time. No command ends before all earlier
-/// packets have been consumed, the boards end the same command, and a board that has ended one can't reach a board that
-/// has not. Ranks may send later packets while they are at a command; those may be under way when it ends.
+/// Proof of the collective commands of two boards: `rma_sync` and `cluster_sync` of each, with a network of any
+/// latency, and rounds whose results arrive at any time. No command ends before all earlier packets have been consumed;
+/// both boards end the same command; no packet of a board that has ended a command reaches a board that has not. Ranks
+/// may send later packets while they are at a command; these may be under way when the command ends.
 module cluster_rounds (
     /// Clock.
     input logic       clk_i,
     /// Synchronous reset, active low.
     input logic       rst_ni,
-    /// By board: the rank's next command is a collective one; free.
+    /// By board: the rank's next command is a collective command; free.
     input logic [1:0] comes_i,
     /// By board: the rank, at a command, begins to send later packets; free.
     input logic [1:0] passes_i,
-    /// By board: a packet leaves for the other one; free as long as the rank's board is active.
+    /// By board: a packet to the other board leaves; free while the rank's board is active.
     input logic [1:0] sent_i,
-    /// By board: a packet from the other one comes in; free.
+    /// By board: a packet of the other board arrives; free.
     input logic [1:0] consumed_i,
-    /// By board: that packet is a later one; free if there is one under way.
+    /// By board: the arriving packet is a later one; free if a later packet is under way.
     input logic [1:0] later_i,
-    /// By board: no packet that has come in causes further packets; free.
+    /// By board: no arrived packet causes further packets; free.
     input logic [1:0] rests_i,
     /// By board: the switch takes a round; free.
     input logic [1:0] round_ready_i,
-    /// By board: the result of a round has come; free.
+    /// By board: the result of a round has arrived; free.
     input logic [1:0] result_i
 );
 
@@ -33,14 +33,14 @@ module cluster_rounds (
   `ALCOR_FORMAL_RESET
 
   logic [1:0] valid, ended, round, hold, fire, quiet, given_q, pending_q;
-  // By board: it may send packets of before the command, and later ones.
+  // By board: the board may send packets from before the command; it may send later packets.
   logic [1:0] active_q, passing_q;
-  // The first board ends a command: its later packets are earlier ones of the next.
+  // The first board ends a command: its later packets become earlier packets of the next command.
   logic first;
   logic [1:0] sends_later;
   logic [1:0][255:0] data, given_data_q;
   logic [255:0] result_data_q;
-  // Packets under way to a board: sent before its command, and later.
+  // Packets under way to a board: sent before the command; sent later.
   logic [1:0][FlightW-1:0] flight_q, later_q;
   logic [1:0][CountW-1:0] count_q;
 
@@ -99,10 +99,10 @@ module cluster_rounds (
         .verdict_o    ()
     );
 
-    // A rank that is not at a command may be active; one that is becomes so by a packet, or by a command that passes, and
-    // rests at some time.
+    // A rank that is not at a command may be active. A rank at a command becomes active by a packet, or by a command
+    // that passes, and becomes inactive at some time.
     assign quiet[b]       = !active_q[b] && !passing_q[b] && !consumed_i[b];
-    // A board that has not ended the command that the other has ended sends packets of before the next.
+    // While only the other board has ended the command, this board's packets count as sent before the next command.
     assign sends_later[b] = sent_i[b] && valid[b] && !active_q[b] && count_q[1-b] != count_q[b] + 1'b1;
 
     always_ff @(posedge clk_i) begin
@@ -132,20 +132,20 @@ module cluster_rounds (
   logic [1:0] same_command, landed, held;
   always_comb begin
     for (int b = 0; b < 2; b++) begin
-      // Whether the other board is at the same command, or has ended this one.
+      // The other board is at the same command, or has ended the command.
       same_command[b] = count_q[1-b] == count_q[b] + 1'b1 || (count_q[1-b] == count_q[b] && valid[1-b]);
       landed[b]       = count_q[1-b] != count_q[b] || (flight_q == '0 && active_q == '0 && (consumed_i & ~later_i) == '0);
       held[b]         = count_q[1-b] != count_q[b] + 1'b1;
     end
   end
-  // Both boards are at the same command when it ends on the first of them.
+  // Both boards are at the same command when it ends on the first board.
   `ALCOR_ASSERT(p_same_command, (ended & ~same_command) == '0)
-  // By then all packets of before have come in.
+  // All earlier packets have arrived by then.
   `ALCOR_ASSERT(p_landed, (ended & ~landed) == '0)
-  // No packet of after comes in before the cycle in which the command ends here, too.
+  // No packet of a later command arrives before the cycle in which the command ends on this board.
   `ALCOR_ASSERT(p_held, (consumed_i & ~held & ~ended) == '0)
 
-  // A round: both boards give, sums are made, and each gets the result.
+  // A round: both boards contribute, the values are combined, and each board gets the result.
   logic both;
   assign both = (given_q | round) == '1 && pending_q == '0;
 

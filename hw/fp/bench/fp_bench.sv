@@ -1,23 +1,23 @@
-/// Bench top for the vector unit: several sizes side by side in one model, so that it is compiled once.
+/// Bench top for the vector unit: several sizes side by side in one model, so that the model is compiled once.
 module fp_bench (
-    /// Clock of all.
+    /// Clock of all units.
     input  logic         clk_i,
-    /// Reset of all.
+    /// Reset of all units.
     input  logic         rst_ni,
-    /// What all of them are to do.
+    /// Job of all units.
     input  logic [3:0]   operation_i,
     input  logic [2:0]   datatype_i,
     input  logic [511:0] a_i,
     input  logic [511:0] b_i,
     input  logic [15:0]  tag_i,
 
-    /// 256 bits, everything.
+    /// 256 bits, all operations and types.
     input  logic         full_valid_i,
     output logic         full_valid_o,
     output logic [255:0] full_result_o,
     output logic [15:0]  full_tag_o,
 
-    /// 512 bits, everything.
+    /// 512 bits, all operations and types.
     input  logic         wide_valid_i,
     output logic         wide_valid_o,
     output logic [511:0] wide_result_o,

@@ -1,12 +1,12 @@
 import alcor_link_pkg::*;
 
-/// A link end whose clocks the bench drives by hand.
+/// A link end with clocks that the bench drives.
 module link_bench #(
     /// The board's register SHAPE.
     parameter logic [31:0] SHAPE = 32'h0123_4567,
     /// Cycles without a fault after which the link is up.
     parameter int unsigned QUIET = 64,
-    /// Phits that the receiver has room for.
+    /// Maximum number of phits in the receiver.
     parameter int unsigned PHITS = 2048
 ) (
     input  logic core_clk_i, rst_ni, clear_i, valid_i, credit_i,

@@ -646,7 +646,7 @@ impl Bench {
         }
     }
 
-    /// Waits until all traffic has arrived, and checks that nothing is missing.
+    /// Waits until all traffic has arrived, and checks that it is complete.
     fn drain(&mut self) {
         self.load = [0.0; 2];
         self.other = [0.0; 2];
@@ -769,7 +769,7 @@ fn link_full_rate() {
     );
 }
 
-/// The wire has a margin of 7 %. A core clock 5 % faster loses nothing. A core clock 12 % faster
+/// The wire has a margin of 7 %. A core clock 5 % faster loses no phit. A core clock 12 % faster
 /// loses phits, and the flag reports it.
 #[test]
 fn link_margin() {

@@ -11,7 +11,7 @@ fn edge(dut: &mut Dut) {
     }
 }
 
-/// A credit travels in a frame of its own, and four phits in two frames. In one cycle the
+/// A credit travels in a separate frame, and four phits in two frames. In one cycle the
 /// controller accepts no word.
 #[test]
 fn link_frame_waves() {

@@ -323,7 +323,7 @@ fn match_queue_random() {
 }
 
 /// Cycles from an operation to its result: for entries found by the unit, found by walking, and
-/// found by walking behind the unit. Also cycles from one operation to the next.
+/// found by the walk after the unit. Also cycles from one operation to the next.
 #[test]
 fn match_queue_latency() {
     for posted in [true, false] {
@@ -548,8 +548,8 @@ fn match_queue_batches_of_free_cells() {
     }
 }
 
-/// Operations that are always offered, with results that wait: each result is that of a list, in the
-/// order of the operations.
+/// Operations that are always offered, with results that wait: each result is that of a list, in
+/// the order of the operations.
 #[test]
 fn match_queue_stream() {
     for posted in [true, false] {

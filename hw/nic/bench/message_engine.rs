@@ -531,8 +531,8 @@ impl Bench {
     fn arrived(&mut self, message: Message, refused: bool) {
         let now = self.dut.cycle();
         let place = format!("{}: {message:x?}", self.place());
-        // An entry is free 3 cycles after the acknowledgement appears at the earliest, and 12 at the
-        // latest.
+        // An entry is free 3 cycles after the acknowledgement appears at the earliest, and 12 at
+        // the latest.
         let cycles = if refused { 12 } else { 3 };
         let late = |&&(at, _): &&(u64, u8)| at + cycles > now;
         let freed: Vec<u8> = self.freed.iter().filter(late).map(|&(_, at)| at).collect();
@@ -746,7 +746,7 @@ impl Bench {
         for (name, value) in names.into_iter().zip(fields) {
             self.set(name, value);
         }
-        // A message comes when the one before has its match result.
+        // A message arrives after the match result of the message before.
         let message = if self.awaits {
             None
         } else {
@@ -1490,7 +1490,7 @@ fn message_engine_announced() {
         let (base, size): (u32, u32) = bench.rng.random();
         let announce = bench.rng.random_bool(0.3);
         bench.set("announce_i", announce);
-        // A probe accepted in the same cycle announces nothing.
+        // A probe accepted in the same cycle is no announcement.
         let probes = bench.rng.random_bool(0.5);
         bench.set("command_valid_i", probes);
         bench.set("command_i", Op::Probe as u64);

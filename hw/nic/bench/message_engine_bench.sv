@@ -3,7 +3,7 @@ import alcor_abi_pkg::*;
 
 /// Bench top for `message_engine`: each member of its structs is a port.
 module message_engine_bench #(
-    /// Posted receives, and unexpected messages, that there is room for; a power of two up to 1024.
+    /// Maximum number of posted receives, and of unexpected messages; a power of two up to 1024.
     parameter int unsigned DEPTH = 256,
     /// Cells of each matching unit.
     parameter int unsigned CELLS = 16,
@@ -24,154 +24,154 @@ module message_engine_bench #(
     input  logic [7:0]        rank_i,
     /// Tables are cleared.
     output logic              ready_o,
-    /// Nothing is under way; messages and receives that wait for each other may be there.
+    /// No operation is under way; messages and receives that wait for each other may exist.
     output logic              idle_o,
 
     /// Host: a write to a register.
     input  logic              register_write_i,
-    /// Host: its offset in the page.
+    /// Host: offset of the register in the page.
     input  logic [11:0]       register_offset_i,
-    /// Host: its data.
+    /// Host: data of the write.
     input  logic [31:0]       register_data_i,
-    /// Host: register to be read.
+    /// Host: register of the read.
     input  logic [11:0]       read_offset_i,
-    /// Host: the register's value, in the same cycle; 0 for registers of other blocks.
+    /// Host: value of the register, in the same cycle; 0 for registers of other blocks.
     output logic [31:0]       read_data_o,
-    /// Pulse: a message is refused for want of room.
+    /// Pulse: a message is refused for lack of room.
     output logic              no_room_o,
     /// Host: at least MESSAGE_WAKE unexpected messages wait.
     output logic              crowded_o,
 
-    /// A command.
+    /// A command is offered.
     input  logic              command_valid_i,
-    /// It is taken.
+    /// The command is taken.
     output logic              command_ready_o,
-    /// One of message_command_e.
+    /// Operation of the command, a message_command_e.
     input  logic [1:0]        command_i,
-    /// Source.
+    /// Source of the command.
     input  logic [7:0]        command_rank_i,
-    /// Context.
+    /// Context of the command.
     input  logic [7:0]        command_context_i,
-    /// x_tag.
+    /// x_tag of the command.
     input  logic [31:0]       command_tag_i,
-    /// Buffer: byte address; of an announcement, the message's.
+    /// Byte address of the buffer; for an announcement, of the message.
     input  logic [31:0]       command_address_i,
-    /// Buffer: bytes; of an announcement, the message's.
+    /// Bytes of the buffer; for an announcement, of the message.
     input  logic [31:0]       command_length_i,
     /// Command id.
     input  logic [15:0]       command_id_i,
-    /// Pulse: the command is an announcement of this rank, whose message others may fetch.
+    /// Pulse: the command is an announcement of this rank; other ranks may fetch the message.
     input  logic              announce_i,
 
-    /// A fetch asks for the message with id `fetch_id_i`.
+    /// A fetch requests the message with id `fetch_id_i`.
     input  logic              fetch_lookup_i,
-    /// The id.
+    /// Id of the fetched message.
     input  logic [9:0]        fetch_id_i,
-    /// A cycle later, until the next lookup: its byte address.
+    /// Byte address of the fetched message, from a cycle later to the next lookup.
     output logic [31:0]       fetch_base_o,
-    /// Its bytes.
+    /// Bytes of the fetched message.
     output logic [31:0]       fetch_size_o,
 
-    /// A message arrives; its source shows a cycle before.
+    /// A message arrives; its source is valid a cycle before.
     input  logic              arrival_valid_i,
-    /// It is taken.
+    /// The arriving message is taken.
     output logic              arrival_ready_o,
-    /// It is refused.
+    /// The arriving message is refused.
     output logic              arrival_refused_o,
-    /// The payload that waits for its verdict must leave now.
+    /// The payload that waits for its match result must leave now.
     input  logic              late_i,
-    /// A message enters its search, or a recall its work.
+    /// A message begins its search, or a recall begins.
     output logic              begins_o,
-    /// It is an announcement.
+    /// The message is an announcement.
     input  logic              arrival_announce_i,
-    /// Its source.
+    /// Source of the message.
     input  logic [7:0]        arrival_source_i,
-    /// Its context.
+    /// Context of the message.
     input  logic [7:0]        arrival_context_i,
-    /// Its tag.
+    /// Tag of the message.
     input  logic [25:0]       arrival_tag_i,
-    /// Its length in bytes.
+    /// Length of the message in bytes.
     input  logic [31:0]       arrival_length_i,
-    /// Its sender's command id.
+    /// Command id of the message's sender.
     input  logic [15:0]       arrival_id_i,
-    /// It is a recall of its source.
+    /// The message is a recall by its source.
     input  logic              arrival_recall_i,
     /// The rank is being reset: messages are refused.
     input  logic              closed_i,
-    /// The verdict on the message that was taken last.
+    /// Match result of the last taken message is valid.
     output logic              verdict_valid_o,
-    /// The verdict is taken.
+    /// The match result is taken.
     input  logic              verdict_ready_i,
-    /// One of message_verdict_e.
+    /// Destination of the payload, a message_verdict_e.
     output logic [1:0]        verdict_o,
-    /// Byte address that the payload goes to.
+    /// Byte address of the destination.
     output logic [31:0]       verdict_address_o,
-    /// Bytes of the payload that go there.
+    /// Bytes of the payload that are written.
     output logic [31:0]       verdict_bytes_o,
-    /// Id of the receive, of MvDirect.
+    /// With MvDirect: id of the receive.
     output logic [15:0]       verdict_receive_o,
 
-    /// Pulse: a payload lies in its fragment.
+    /// Pulse: a payload is in its fragment.
     input  logic              stored_i,
-    /// Pulse: a payload that went directly lies in the receive buffer.
+    /// Pulse: a payload without a fragment is in the receive buffer.
     input  logic              direct_i,
     /// Id of the receive.
     input  logic [15:0]       direct_receive_i,
-    /// Pulse: a payload that was copied or fetched lies in the receive buffer.
+    /// Pulse: a copied or fetched payload is in the receive buffer.
     input  logic              moved_i,
     /// Id of the receive.
     input  logic [15:0]       moved_receive_i,
-    /// Its status.
+    /// Status of the receive.
     input  logic [4:0]        moved_status_i,
 
-    /// Copy of a payload to the receive buffer: one is offered.
+    /// A copy of a payload to the receive buffer is offered.
     output logic              copy_valid_o,
-    /// It is taken.
+    /// The copy is taken.
     input  logic              copy_ready_i,
-    /// From this byte address.
+    /// Byte address of the source of the copy.
     output logic [31:0]       copy_from_o,
-    /// To this byte address.
+    /// Byte address of the destination of the copy.
     output logic [31:0]       copy_to_o,
-    /// Bytes.
+    /// Bytes of the copy.
     output logic [15:0]       copy_bytes_o,
     /// Id of the receive.
     output logic [15:0]       copy_receive_o,
 
-    /// Fetches: header word for the request plane.
+    /// Fetch: a header word for the request plane is offered.
     output logic              head_valid_o,
-    /// It is taken.
+    /// The header word is taken.
     input  logic              head_ready_i,
-    /// The word.
+    /// The header word.
     output logic [31:0]       head_o,
-    /// Fetches: task, with a packet's last header word.
+    /// Fetch: a task is offered, with a packet's last header word.
     output logic              task_valid_o,
-    /// It is taken.
+    /// The task is taken.
     input  logic              task_ready_i,
 
-    /// Acknowledgement for a sender.
+    /// An acknowledgement for a sender is offered.
     output logic              ack_valid_o,
-    /// It is taken.
+    /// The acknowledgement is taken.
     input  logic              ack_ready_i,
-    /// The sender.
+    /// Sender of the message.
     output logic [7:0]        ack_rank_o,
-    /// Its status.
+    /// Status of the acknowledgement.
     output logic [4:0]        ack_status_o,
-    /// Its command id.
+    /// Command id of the acknowledgement.
     output logic [15:0]       ack_id_o,
 
-    /// Completion of a receive or probe.
+    /// A completion of a receive or probe is offered.
     output logic              completion_valid_o,
-    /// It is entered.
+    /// The completion is taken.
     input  logic              completion_ready_i,
-    /// Its status.
+    /// Status of the completion.
     output logic [4:0]        completion_status_o,
-    /// Its id.
+    /// Id of the completion.
     output logic [15:0]       completion_id_o,
-    /// The message's source.
+    /// Source of the message.
     output logic [7:0]        completion_source_o,
-    /// Its tag.
+    /// Tag of the message.
     output logic [25:0]       completion_tag_o,
-    /// Its length in bytes.
+    /// Length of the message in bytes.
     output logic [31:0]       completion_length_o
 );
 

@@ -2,17 +2,17 @@
 
 import alcor_abi_pkg::*;
 
-/// Proof that `match_queue` is a list, with its matching unit: a search or probe finds the oldest entry that matches,
-/// a search and a removal take an entry out, and all others stay as they are.
-/// Each comes after a bounded number of cycles.
+/// Proof that `match_queue` is a list, with its matching unit: a search or probe finds the oldest matching entry, a
+/// search and a removal remove one entry, and all other entries are unchanged.
+/// Each result comes after a bounded number of cycles.
 ///
-/// The list is a shift register beside the queue, which changes when the queue takes an operation.
+/// The reference list is a shift register beside the queue, which changes when the queue takes an operation.
 module match_list #(
-    /// Entries that there is room for.
+    /// Maximum number of entries.
     parameter int unsigned DEPTH = 3,
     /// 1: posted receives; 0: unexpected messages.
     parameter bit POSTED = 1'b1,
-    /// 1: the queue uses its matching unit, however short it is; 0: it never does.
+    /// 1: the queue uses its matching unit at every length; 0: the queue never uses the unit.
     parameter bit UNIT = 1'b1,
     /// Match bits.
     parameter int unsigned MATCH_W = 1
@@ -21,7 +21,7 @@ module match_list #(
     input logic                       clk_i,
     /// Synchronous reset, active low.
     input logic                       rst_ni,
-    /// An operation is offered; free, but for what is assumed below.
+    /// An operation is offered; free, except for the assumptions below.
     input logic                       op_valid_i,
     input logic [1:0]                 op_i,
     input logic [MATCH_W-1:0]         op_match_i,
@@ -37,7 +37,7 @@ module match_list #(
   logic op_ready, result_valid, result_found, result_unit, take;
   logic [EntryW-1:0] result_entry, result_tag;
   logic [CountW-1:0] count;
-  // With its parameters set in list.sby: a unit of 2 cells, BATCH 1, and those above.
+  // list.sby sets the parameters: a unit of 2 cells, BATCH 1, and the parameters above.
   match_queue u_queue (
       .clk_i         (clk_i),
       .rst_ni        (rst_ni),
@@ -65,7 +65,7 @@ module match_list #(
   logic [DEPTH*EntryW-1:0] entries_q;
   logic [DEPTH*MATCH_W-1:0] matches_q, masks_q;
   logic [CountW-1:0] length_q;
-  // The entry that an operation takes or finds: its place in the list.
+  // Place in the list of the entry that an operation removes or finds.
   logic found, held;
   logic [CountW-1:0] place;
   logic [EntryW-1:0] entry;
@@ -88,11 +88,11 @@ module match_list #(
   end
 
   `ALCOR_ASSUME(32'(op_entry_i) < DEPTH)
-  // An entry that is appended is not in the queue; one that is removed is.
+  // An appended entry is not in the queue; a removed entry is.
   `ALCOR_ASSUME(!op_valid_i || op_i != MoAppend || (!held && length_q != CountW'(DEPTH)))
   `ALCOR_ASSUME(!op_valid_i || op_i != MoRemove || held)
 
-  // Expected results: of the oldest operation that has none, and of the one behind it.
+  // Expected results of the oldest operation without a result, and of the operation after it.
   logic pending_q, found_q, second_q, second_found_q, asks, first;
   logic [EntryW-1:0] entry_q, tag_q, second_entry_q, second_tag_q;
   logic [CountW-1:0] deletes;
@@ -139,7 +139,8 @@ module match_list #(
     end
   end
 
-  // Each operation but an append has one result. A search may be taken in the cycle before the result of another.
+  // Each operation but an append has one result. A search may be taken in the cycle before the result of another
+  // operation.
   `ALCOR_IMPLIES(p_one_result, result_valid, pending_q)
   `ALCOR_IMPLIES(p_result_first, take && op_i != MoSearch, !pending_q || result_valid)
   `ALCOR_IMPLIES(p_two_results, take, !second_q)
@@ -149,7 +150,7 @@ module match_list #(
   `ALCOR_IMPLIES(p_entry, result_valid && found_q, result_entry == entry_q)
   `ALCOR_IMPLIES(p_count, op_ready && !pending_q, count == length_q)
 
-  // A result comes after so many cycles at most.
+  // Bound on the cycles to a result.
   logic [3:0] waits_q;
   always_ff @(posedge clk_i) waits_q <= (rst_ni && pending_q && !result_valid) ? waits_q + 4'(waits_q != '1) : '0;
   `ALCOR_ASSERT(p_answered, waits_q < 4'd12)

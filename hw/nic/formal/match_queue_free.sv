@@ -1,16 +1,16 @@
-/// `match_queue` with any answers, for proofs of the blocks around it.
+/// Model of `match_queue` with free answers, for proofs of the blocks around the queue.
 module match_queue #(
-    /// Entries that there is room for.
+    /// Maximum number of entries.
     parameter int unsigned DEPTH = 1024,
-    /// Without a meaning here.
+    /// Not used.
     parameter int unsigned CELLS = 128,
-    /// Without a meaning here.
+    /// Not used.
     parameter int unsigned BLOCK = 16,
-    /// Without a meaning here.
+    /// Not used.
     parameter bit POSTED = 1'b1,
-    /// Width of an entry's number; derived, not to be set.
+    /// Width of an entry's number; derived, do not set.
     localparam int unsigned EntryW = $clog2(DEPTH),
-    /// Width of a number of entries; derived, not to be set.
+    /// Width of a number of entries; derived, do not set.
     localparam int unsigned CountW = $clog2(DEPTH + 1)
 ) (
     /// Clock.

@@ -1,17 +1,18 @@
 `include "formal.svh"
 
-// Properties of `message_matcher`, included at its end: a verdict sends a payload to bytes of the buffer that its receive
-// was posted with, or of the message's own fragment, and to no others. The match queues are free: they find any receive
-// that was posted.
+// Properties of `message_matcher`, included at its end: a match result directs a payload only to bytes of the buffer
+// with which its receive was posted, or of the message's own fragment. The match queues are free: they find any posted
+// receive.
 
   `ALCOR_FORMAL_RESET
 
-  // A message arrives when the one before has its verdict, and stays until it is taken. Only a payload is late.
+  // A message arrives after the match result of the message before, and stays until it is taken. Only a payload is
+  // late.
   `ALCOR_ASSUME_STABLE(arrival_valid_i, arrival_ready_o, arrival_i)
   `ALCOR_ASSUME(!arrival_valid_i || (!waits_q && !verdict_valid_o))
   `ALCOR_ASSUME(!late_i || waits_q || verdict_valid_o)
 
-  // Any byte of memory, and any receive; the byte is outside of each buffer that this receive is entered with.
+  // Any byte of memory, and any receive; the byte is outside each buffer with which this receive is entered.
   (* anyconst *) logic [31:0] mine;
   (* anyconst *) logic [EntryW-1:0] my_receive;
   logic [33:0] byte_, entered_end, place_end;
@@ -22,7 +23,7 @@
 
   assign entered_end = 34'(buffer_q.address) + 34'(buffer_q.length);
   `ALCOR_ASSUME(!enters || byte_ < 34'(buffer_q.address) || byte_ >= entered_end)
-  // A search finds a receive that was entered.
+  // A search finds an entered receive.
   `ALCOR_ASSUME(!message_result || !posted_found || posted_entry != my_receive || entered_q)
 
   assign place_end = 34'(place.address) + 34'(place.length);
@@ -32,7 +33,7 @@
                  place.address == 32'(NODE_BYTES - DEPTH * FRAGMENT) + 32'(waits_entry_q) * 32'(FRAGMENT)
                  && place.length <= 32'(FRAGMENT))
 
-  // For induction: the buffer in the table, and at its output; a message that is looked at has fitted.
+  // Invariants of the induction: the buffer in the table, and at the output of the table; a message under search fits.
   (* hierconn *) logic [DEPTH*64-1:0] \u_receives.contents_o ;
   logic [63:0] entry;
   logic [33:0] entry_end, buffer_end;

@@ -1,6 +1,6 @@
 //! The request plane's receive side with its atomic unit: random packets of atomic operations and
 //! puts, in memory that answers at any time. After each operation, memory and answer are compared
-//! with a model that carries one packet out after the other.
+//! with a model that carries out one packet after the other.
 
 use std::collections::VecDeque;
 
@@ -32,13 +32,13 @@ enum Packet {
         slot: u8,
         offset: u32,
         is_wide: bool,
-        /// A code that names no operation leaves the word as it is.
+        /// An undefined code leaves the word unchanged.
         code: u32,
         value: u64,
         compare: u64,
         from: u8,
         id: u16,
-        /// The packet ends behind this number of header words.
+        /// The packet ends after this number of header words.
         cut: Option<usize>,
     },
     Put {
@@ -145,7 +145,7 @@ fn combined(code: u32, is_wide: bool, old: u64, value: u64, compare: u64) -> u64
     }
 }
 
-/// What has to come back, and memory at that time, if the answer is that of an operation.
+/// Expected answers; for the answer of an operation, also the memory at that time.
 type Expected = (Vec<u32>, Option<Vec<u8>>);
 
 struct Bench {
@@ -156,7 +156,7 @@ struct Bench {
     shown: Option<Window>,
     /// Beats with their `last`.
     beats: Source<([u32; 8], bool)>,
-    /// Memory as the block has written it, and as the model has.
+    /// Memory written by the block, and memory written by the model.
     memory: Vec<u8>,
     model: Vec<u8>,
     flight: Answers<u32>,
@@ -510,7 +510,7 @@ impl Bench {
             sent, expected,
             "{place}: answer, {sent:x?}, not {expected:x?}"
         );
-        // All that came before is in memory, and nothing that comes behind.
+        // The data of all earlier packets is in memory, and no data of later packets.
         let is_refusal = sent.len() == 1;
         if let Some(memory) = memory.filter(|_| !is_refusal) {
             let differs = memory.iter().zip(&self.memory).position(|(a, b)| a != b);

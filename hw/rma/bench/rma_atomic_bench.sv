@@ -1,5 +1,6 @@
 /// Bench top for the request plane's receive side, with its atomic unit: two sizes side by side, with narrow and with
-/// wide beats. Lane g of a packed port belongs to instance g. Registration table, node memory and replies are the bench's.
+/// wide beats. Lane g of a packed port belongs to instance g. The bench models registration table, node memory and
+/// replies.
 module rma_atomic_bench (
     /// Clock.
     input  logic             clk_i,
@@ -114,7 +115,7 @@ module rma_atomic_bench (
     assign unused = ^{task_.address, refusal.dropped, refusal.status, refusal.ptype};
   end
 
-  // A lane is as wide as its widest instance: the spare bits of the narrower one are not read.
+  // A lane has the width of its widest instance: the spare bits of the narrower instance are not read.
   logic unused_data;
   assign unused_data = ^{target_in_data_i, target_read_data_i};
 

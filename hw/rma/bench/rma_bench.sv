@@ -253,7 +253,7 @@ module rma_bench (
     output logic [1:0]            ring_idle_o
 );
 
-  // A lane is as wide as its widest instance: the spare bits of the narrower ones are not read.
+  // A lane has the width of its widest instance: the spare bits of the narrower instances are not read.
   // verilator lint_off UNUSEDSIGNAL
 
   localparam int unsigned TableSlots[4] = '{2, 5, 32, 256};

@@ -78,7 +78,7 @@ fn header_words(packet: &[u32]) -> usize {
 }
 
 impl Config {
-    /// Beats of a packet. With beats of several words, each header word has a beat of its own, and
+    /// Beats of a packet. With beats of several words, each header word has a separate beat, and
     /// the payload starts in the next beat.
     fn beats(self, packet: &[u32], rng: &mut Random) -> Vec<Beat> {
         let (header, payload) = match self.beat {
@@ -937,7 +937,7 @@ fn rate(config: Config) {
     assert_eq!(times, expected);
 }
 
-/// Commands that are refused before anything is sent, and their reports.
+/// Commands that are refused before their first packet, and their reports.
 fn refusals(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_refusals");
     bench.register_write(rank::CQ_BASE, RING);
@@ -1105,7 +1105,7 @@ fn refusals(config: Config) {
     assert_eq!(identity(&mut bench), (me, me, 0));
 }
 
-/// A registration with commands directly behind it, broken pairs, undefined opcodes, and refusals
+/// A registration with commands directly after it, broken pairs, undefined opcodes, and refusals
 /// at other ranks.
 fn interlock(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_interlock");
@@ -1245,7 +1245,7 @@ fn interlock(config: Config) {
         Status::TableFull as u32
     );
     bench.peers_status = None;
-    // Neither registration has changed anything.
+    // Neither registration has changed a table.
     assert_eq!(bench.register(0x800, None, 0).0, Status::Duplicate as u32);
     assert_eq!(
         bench.collective(Opcode::Deregister, 0x900).0,

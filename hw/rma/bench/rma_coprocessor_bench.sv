@@ -1,5 +1,5 @@
-/// Bench top for whole coprocessors: the default sizes and the smallest. Lane g of a packed port belongs to
-/// instance g; the sizes are listed here and in the Rust file beside this one. Node memory and network are the bench's.
+/// Bench top for coprocessors: the default sizes and the smallest sizes. Lane g of a packed port belongs to instance g;
+/// the sizes are listed here and in the Rust file beside this one. The bench models node memory and network.
 module rma_coprocessor_bench #(
     /// Bits of a beat.
     parameter int unsigned DATA_W = 32
@@ -66,7 +66,7 @@ module rma_coprocessor_bench #(
     alcor_abi_pkg::page_write_t page;
     alcor_abi_pkg::sync_request_t sync;
 
-    // The bench drives command window and registers apart; only one of them is written in a cycle.
+    // The bench drives command window and registers separately; only one of them is written in a cycle.
     assign page.valid  = cop_command_write_i[g] || cop_register_write_i[g];
     assign page.offset = cop_command_write_i[g] ? {2'b00, cop_command_opcode_i[g], 2'b00} : cop_register_offset_i[g];
     assign page.data   = cop_command_write_i[g] ? cop_command_data_i[g] : cop_register_data_i[g];

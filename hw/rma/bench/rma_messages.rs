@@ -631,7 +631,7 @@ struct Program {
     known: [Known; RANKS],
     tally: Tally,
     next_move: u32,
-    /// The rank that is being reset. Nothing more is expected of it.
+    /// The rank that is being reset. Its later results are not checked.
     lost: Option<usize>,
     /// Receives that the rank may have posted, and ids of the other rank's messages that had
     /// arrived without a match.
@@ -1360,7 +1360,7 @@ fn rma_messages_lost_word() {
     }
 }
 
-/// An announcement with an extra word behind its header: the message is fetched, and the next
+/// An announcement with an extra word after its header: the message is fetched, and the next
 /// message is complete.
 #[test]
 fn rma_messages_surplus_word() {
@@ -1376,7 +1376,7 @@ fn rma_messages_surplus_word() {
     bench.message(1, Opcode::XSend, [0, CONTEXT, TAG, 2], [0x540, 32]);
     bench.drain();
     for at in 0..RANKS {
-        // A fetched message may complete after the eager message behind it.
+        // A fetched message may complete after the next eager message.
         let mut statuses = bench.statuses(at);
         statuses.sort_unstable();
         assert_eq!(statuses, [(1, 0), (2, 0)], "rank {at}");
@@ -1388,7 +1388,7 @@ fn rma_messages_surplus_word() {
     assert_eq!(events, rank::events::MALFORMED.put(1));
 }
 
-/// Commands that are refused before anything is sent, and commands without a match.
+/// Commands that are refused before their first packet, and commands without a match.
 #[test]
 fn rma_messages_refusals() {
     let mut bench = Bench::new(SMALLEST, "rma_messages_refusals");
@@ -1784,7 +1784,7 @@ fn rma_messages_rate() {
     }
 }
 
-/// A put behind an empty message takes as long while the engine searches the whole queue as without
+/// A put after an empty message takes as long while the engine searches the whole queue as without
 /// a search.
 #[test]
 fn rma_messages_put_during_walk() {

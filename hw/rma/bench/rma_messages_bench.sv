@@ -1,5 +1,5 @@
-/// Bench top for two coprocessors with message engines. Lane g of a packed port belongs to rank g; node
-/// memories, the network between the two and their hosts are the bench's.
+/// Bench top for two coprocessors with message engines. Lane g of a packed port belongs to rank g. The bench models the
+/// node memories, the network between the two ranks, and their hosts.
 module rma_messages_bench #(
     /// Payload words of an extended packet.
     parameter int unsigned PAYLOAD_WORDS = 128,
@@ -60,7 +60,7 @@ module rma_messages_bench #(
 
   assign clear_o = ~rank_rst_n;
 
-  // The bench looks at two members of the bundle.
+  // The bench uses two members of the bundle.
   // verilator lint_off UNUSEDSIGNAL
 
   logic [1:0] lost;
@@ -69,7 +69,7 @@ module rma_messages_bench #(
     alcor_abi_pkg::page_write_t page;
     alcor_abi_pkg::sync_request_t sync;
 
-    // The bench drives command window and registers apart; only one of them is written in a cycle.
+    // The bench drives command window and registers separately; only one of them is written in a cycle.
     assign page.valid  = command_write_i[g] || register_write_i[g] || message_write_i[g];
     assign page.offset = command_write_i[g] ? {2'b00, command_opcode_i[g], 2'b00} : register_offset_i[g];
     assign page.data   = command_write_i[g] ? command_data_i[g] : register_data_i[g];

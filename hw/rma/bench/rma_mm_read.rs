@@ -57,7 +57,7 @@ struct Task {
 /// A beat of a packet.
 #[derive(Debug)]
 struct Beat {
-    /// Words of the beat. Words behind the end of the payload may have any value.
+    /// Words of the beat. Words after the end of the payload may have any value.
     words: Vec<Option<u32>>,
     last: bool,
     /// Contribution of the beat to `outstanding`.

@@ -2,9 +2,9 @@
 
 import alcor_abi_pkg::*;
 
-/// Proof of `rma_rank_reset`: two ranks that send each other, and themselves, requests through a network that is a
-/// model here. Each of them is reset at any time, also both at once. When a rank is cleared, none of its requests is left
-/// anywhere, and none is being answered.
+/// Proof of `rma_rank_reset`: two ranks send requests to each other and to themselves through a model of a network.
+/// Each rank is reset at any time, also both at once. When a rank is cleared, no request of the rank is left, and none
+/// is being answered.
 module reset_ranks (
     /// Clock.
     input logic            clk_i,
@@ -12,9 +12,9 @@ module reset_ranks (
     input logic            rst_ni,
     /// By rank, free: RANK_RESET is written.
     input logic [1:0]      start_i,
-    /// By rank, free: it has begun a run.
+    /// By rank, free: the rank has begun a run.
     input logic [1:0]      begun_i,
-    /// By rank, free: a command is being carried out; a request is sent; to which rank.
+    /// By rank, free: a command is under way; a request is sent; target of the request.
     input logic [1:0]      commands_i,
     input logic [1:0]      asked_i,
     input logic [1:0]      to_i,
@@ -26,7 +26,8 @@ module reset_ranks (
     input logic [1:0]      head_ready_i,
     input logic [1:0]      task_ready_i,
     input logic [1:0]      ready_i,
-    /// By rank, free: the rank begins to serve a request, and the request's source; the rank has answered; an answer arrives.
+    /// By rank, free: the rank begins to serve a request, and the request's source; the rank has answered; an answer
+    /// arrives.
     input logic [1:0]      serves_i,
     input logic [1:0]      whose_i,
     input logic [1:0]      serve_ends_i,
@@ -37,7 +38,7 @@ module reset_ranks (
 
   localparam int unsigned W = 6;
 
-  // Requests of rank s to rank d that wait, whose request a rank serves, answers on their way to a rank.
+  // Waiting requests of rank s to rank d; source of the request that a rank serves; answers under way to a rank.
   logic [3:0][W-1:0] requests_q;
   logic [1:0] serving_q, whose_q;
   logic [1:0][W-1:0] answers_q;
@@ -46,7 +47,7 @@ module reset_ranks (
   logic [1:0][W-1:0] open;
   logic [1:0][23:0] owed;
   logic [1:0][7:0] dest, reach;
-  // 0: idle, 1: commands end; then recalls are sent, answers come, and from 5 on nothing comes in.
+  // 0: idle; 1: commands end; then recalls are sent and answers arrive; from 5 on no packet arrives.
   logic [1:0][2:0] state;
 
   for (genvar r = 0; r < 2; r++) begin : g_rank
@@ -90,7 +91,7 @@ module reset_ranks (
         .state_q      (state[r])
     );
 
-    // A recall has four words; the first one names the rank that it goes to.
+    // A recall has four words; the first word names the destination.
     assign recalled[r] = task_valid[r] && task_ready_i[r];
     assign aim[r]      = recall[r] ? aim_q[r] : to_i[r];
     always_ff @(posedge clk_i) begin
@@ -118,20 +119,20 @@ module reset_ranks (
     assign open[r] = requests_q[2*r] + requests_q[2*r+1] + W'(serving_q[0] && whose_q[0] == 1'(r))
         + W'(serving_q[1] && whose_q[1] == 1'(r)) + answers_q[r];
 
-    // Requests are sent by commands, and few at a time. A rank that holds lets none in.
+    // Commands send requests, a few at a time. A rank that holds takes none.
     `ALCOR_ASSUME(!asked_i[r] || (commands_i[r] && !recall[r] && open[r] < W'(8)))
     `ALCOR_ASSUME(!serves_i[r] || (!serving_q[r] && !hold[r] && requests_q[2*whose_i[r]+r] != '0))
     `ALCOR_ASSUME(!serve_ends_i[r] || serving_q[r])
     `ALCOR_ASSUME(!answered_i[r] || answers_q[r] != '0)
-    // Once the commands under way have ended, a rank that is reset has none.
+    // After its commands have ended, a rank that is being reset has no command.
     `ALCOR_ASSUME(!commands_i[r] || state[r] <= 3'd1)
   end
 
   logic [1:0] left;
   assign left = {owed[1] != 24'(open[1]), owed[0] != 24'(open[0])};
-  // The count of answers is that of the network.
+  // The rank's count of answers equals that of the network.
   `ALCOR_ASSERT(p_count, left == '0)
-  // Each rank is recalled once. This makes the count inductive.
+  // Each rank is recalled once: makes the count inductive.
   logic [1:0] few;
   always_comb begin
     for (int r = 0; r < 2; r++) begin
@@ -140,11 +141,11 @@ module reset_ranks (
     end
   end
   `ALCOR_ASSERT(p_few, few == '1)
-  // Nothing is left of a rank that is cleared, from the state on in which no more comes in to the reset's end.
+  // No request of a cleared rank is left, from the state in which no packet arrives to the end of the reset.
   `ALCOR_ASSERT(p_clean, (state[0] < 3'd5 || open[0] == '0) && (state[1] < 3'd5 || open[1] == '0))
 
-  // A reset ends: in each of its cycles it waits for an event, which is named here, or comes nearer to its end. The cycles
-  // that do not wait are counted: at most 17 of them where two ranks are recalled.
+  // A reset ends: in each cycle it waits for one of the events below, or progresses. At most 17 cycles progress when
+  // two ranks are recalled.
   logic [1:0] goes_on, ends;
   logic [1:0][4:0] steps_q, most;
   always_comb begin
@@ -158,9 +159,9 @@ module reset_ranks (
         3'd2: goes_on[r] = head_ready_i[r] && (word[r] != 2'd3 || task_ready_i[r]);
         // The message engine takes the flush.
         3'd3: goes_on[r] = flush_ready_i[r];
-        // Answers come, messages and collectives end.
+        // Answers arrive, messages and collectives end.
         3'd4: goes_on[r] = open[r] == '0 && !commands_i[r] && !messages_i[r] && !collectives_i[r];
-        // So do packets that are being served: the rank waits for no other rank here.
+        // Served packets end: the rank waits for no other rank.
         3'd5: goes_on[r] = !serving_q[r] && !commands_i[r] && !messages_i[r] && !collectives_i[r];
         3'd6: goes_on[r] = 1'b1;
         // Tables are cleared.

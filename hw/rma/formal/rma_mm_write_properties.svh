@@ -1,8 +1,8 @@
 `include "formal.svh"
 
-// Properties of `rma_mm_write`, included at its end: a byte of memory that no task covers is never written, whatever the
-// payload, however many beats a packet has, and however long the memory takes. A task covers the bytes from its address to
-// the last byte that it keeps, unless it drops its payload.
+// Properties of `rma_mm_write`, included at its end: a byte of memory that no task covers is never written, whatever
+// the payload, however many beats a packet has, and however long the memory takes. A task covers the bytes from its
+// address to the last byte that it keeps, unless it drops its payload.
 
   `ALCOR_FORMAL_RESET
   `ALCOR_ASSUME_STABLE(in_valid_i, in_ready_o, {in_data_i, in_last_i})
@@ -12,7 +12,7 @@
   logic [32:0] byte_;
   assign byte_ = {1'b0, mine};
 
-  // No task that is offered covers the byte. A task ends within memory, and its count holds its words.
+  // No offered task covers the byte. A task ends within memory, and its count has its number of words.
   logic [32:0] task_end;
   assign task_end = {1'b0, task_i.address[31:2], 2'b00} + {18'd0, task_i.kept, 2'b00} - 33'd4 + 33'(task_i.end_lane);
   `ALCOR_ASSUME(!task_valid_i || task_i.drop || task_i.kept == '0 || byte_ < {1'b0, task_i.address} || byte_ > task_end)
@@ -24,7 +24,7 @@
   assign lane = mine - {write_address_o, 2'b00};
   `ALCOR_ASSERT(p_not_written, !write_valid_o || lane >= 32'(Bytes) || !write_strobe_o[lane[ByteW-1:0]])
 
-  // For induction: no task in the queue covers the byte, and the beats of the first one are counted.
+  // Invariants of the induction: no task in the queue covers the byte; the beats of the first task are counted.
   logic [MM_DEPTH-1:0] covers, whole;
   for (genvar i = 0; i < MM_DEPTH; i++) begin : g_queued
     logic q_drop, q_bare, q_noted;

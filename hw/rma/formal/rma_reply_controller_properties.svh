@@ -1,7 +1,7 @@
 `include "formal.svh"
 
-// Properties of `rma_reply_controller`, included at its end: a byte of memory is covered by a write task only where a
-// window lets it be written, or an XDATA packet is addressed to it. All header words are free.
+// Properties of `rma_reply_controller`, included at its end: a write task covers a byte of memory only if a window
+// permits the write, or an XDATA packet is addressed to the byte. All header words are free.
 
   `ALCOR_FORMAL_RESET
 
@@ -10,8 +10,8 @@
   logic [33:0] byte_;
   assign byte_ = {2'd0, mine};
 
-  // The byte lies in no window that may be written. A window stays until the next lookup,
-  // begins with a word, and ends within memory.
+  // The byte is in no writable window. A window stays until the next lookup, begins at a word, and
+  // ends within memory.
   logic looked_q;
   always_ff @(posedge clk_i) looked_q <= take_header;
   always @(posedge clk_i) if (f_started && !looked_q) assume ($stable(window_i));
@@ -20,7 +20,7 @@
   `ALCOR_ASSUME(window_end <= 34'h1_0000_0000 && window_i.base[1:0] == 2'd0)
   `ALCOR_ASSUME(!window_i.registered || window_i.deny_write || byte_ < 34'(window_i.base) || byte_ >= window_end)
 
-  // The byte lies in no buffer that an XDATA packet is addressed to.
+  // The byte is in no buffer that an XDATA packet is addressed to.
   logic [33:0] data_end;
   assign data_end = 34'(laddr_q) + 34'(length.length);
   `ALCOR_ASSUME(state_q != DataTask || byte_ < 34'(laddr_q) || byte_ >= data_end)
@@ -35,7 +35,7 @@
   `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.kept != '0, task_end < 34'h1_0000_0000)
   `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.kept >> CountW) == '0)
 
-  // For induction.
+  // Invariants of the induction.
   logic right;
   always_comb begin
     unique case (state_q)

@@ -1,9 +1,9 @@
 `include "formal.svh"
 
-// Properties of `rma_request_controller`, included at its end: a byte of memory is covered by a write task only where a
-// window lets it be written, or the message engine has named it.
-// A write of the atomic unit covers it only where a window lets it be written.
-// An answer is addressed to bytes that its request has named. All header words are free.
+// Properties of `rma_request_controller`, included at its end: a write task covers a byte of memory only if a window
+// permits the write, or a match result of the message engine contains the byte.
+// A write of the atomic unit covers a byte only if a window permits the write.
+// An answer is addressed only to bytes that its request has named. All header words are free.
 
   `ALCOR_FORMAL_RESET
 
@@ -12,8 +12,8 @@
   logic [33:0] byte_;
   assign byte_ = {2'd0, mine};
 
-  // The byte lies in no window that may be written. A window stays until the next lookup,
-  // begins with a word, and ends within memory.
+  // The byte is in no writable window. A window stays until the next lookup, begins at a word, and
+  // ends within memory.
   logic looked_q;
   always_ff @(posedge clk_i) looked_q <= take_header;
   always @(posedge clk_i) if (f_started && !looked_q) assume ($stable(window_i));
@@ -22,7 +22,7 @@
   `ALCOR_ASSUME(window_end <= 34'h1_0000_0000 && window_i.base[1:0] == 2'd0)
   `ALCOR_ASSUME(!window_i.registered || window_i.deny_write || byte_ < 34'(window_i.base) || byte_ >= window_end)
 
-  // The byte lies in no buffer and no fragment that the message engine names.
+  // The byte is in no buffer and no fragment of a match result.
   logic [33:0] verdict_end;
   assign verdict_end = 34'(engine_i.verdict.address) + 34'(engine_i.verdict.bytes);
   `ALCOR_ASSUME(!engine_i.verdict_valid || (engine_i.verdict.kind != MvStore && engine_i.verdict.kind != MvDirect)
@@ -50,7 +50,7 @@
   `ALCOR_IMPLIES(p_atomic_taken, state_q != Atomic, \u_atomic.taken_q == 1'b0)
   `ALCOR_IMPLIES(p_atomic_end, atomic_active, end_q == 34'(offset_q) + (header_atomic.wide ? 34'd8 : 34'd4))
   `ALCOR_IMPLIES(p_atomic_address, atomic_active, address_q == window_i.base + offset_q)
-  // The window of an operation that was refused stays, so no data is sent in its place.
+  // The window of a refused operation stays, so no data is sent in its place.
   `ALCOR_IMPLIES(p_atomic_refused, state_q == XCheck && is_atomic, access_refused)
   // The address and length of an answer. Names after flattening.
   (* hierconn *) logic [1:0] \u_reply_sender.state_q ;
@@ -64,7 +64,7 @@
   `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.kept != '0, task_end < 34'h1_0000_0000)
   `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.kept >> CountW) == '0)
 
-  // For induction.
+  // Invariants of the induction.
   logic right;
   always_comb begin
     unique case (state_q)
@@ -88,7 +88,7 @@
   `ALCOR_IMPLIES(p_x_address, state_q == XCheck && ptype == PT_XPUT, address_q == window_i.base + offset_q)
   `ALCOR_IMPLIES(p_paper_end, state_q == PaperCheck, end_q == 34'(offset_q) + 34'({paper_words, 2'b00}))
   `ALCOR_IMPLIES(p_paper_offset, state_q == PaperCheck, offset_q[1:0] == 2'd0)
-  // Of a message that has its verdict: the byte is not in the part of its place that is written. Names after flattening.
+  // For a message with a match result: the byte is outside the part that is written. Names after flattening.
   (* hierconn *) logic [2:0] \u_message_port.state_q ;
   (* hierconn *) logic [1:0] \u_message_port.kind_q ;
   (* hierconn *) logic [31:0] \u_message_port.address_q ;

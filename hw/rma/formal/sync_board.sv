@@ -1,9 +1,9 @@
 `include "formal.svh"
 
-/// Proof of the collective commands of one board: `rma_sync` and the pipelines and resets of its ranks. They end
-/// together, each once, and as soon as all are there.
+/// Proof of the collective commands of one board: `rma_sync`, and the pipelines and resets of its ranks. The commands
+/// of all ranks end together, each once, as soon as all ranks are at a command.
 module sync_board #(
-    /// Ranks of the board, which are those of the run.
+    /// Ranks of the board, all ranks of the run.
     parameter int unsigned RANKS = 2
 ) (
     /// Clock.
@@ -41,7 +41,7 @@ module sync_board #(
       .slot_o         ()
   );
 
-  // Two cycles ago every rank was at a command, and all was quiet; the commands that have ended since.
+  // Two cycles ago every rank was at a command and the board was quiet; commands that have ended since.
   logic [1:0] here_q;
   logic [1:0][RANKS-1:0] ended_q;
   logic here;
@@ -57,9 +57,9 @@ module sync_board #(
 
   // A command ends when all ranks were at commands that have not ended since.
   `ALCOR_IMPLIES(p_all_here, ended != '0, here_q[1] && ended_q == '0)
-  // All end in the same cycle, but for those that a reset breaks off.
+  // All commands end in the same cycle, except commands that a reset ends.
   `ALCOR_IMPLIES(p_together, ended != '0, (valid & ~ended) == '0)
-  // Nobody waits for longer than the two cycles of the announcement.
+  // No rank waits longer than the two cycles of the announcement.
   logic [1:0] waits_q;
   always_ff @(posedge clk_i) waits_q <= (rst_ni && here && ended == '0) ? waits_q + 2'(waits_q != '1) : '0;
   `ALCOR_IMPLIES(p_prompt, here && waits_q >= 2'd2, ended != '0)

@@ -2,8 +2,8 @@
 
 import alcor_abi_pkg::*;
 
-/// A rank in the proofs of collective commands: pipeline and reset as they are, everything else free. So its commands
-/// are any, in any order, BEGIN and END among them; but a rank that has begun has a run of NPROCS ranks.
+/// A rank in the proofs of collective commands: the pipeline and the reset, with all other blocks free. So the rank
+/// gives any commands in any order, including BEGIN and END; but a rank that has begun has a run of NPROCS ranks.
 module sync_rank #(
     /// Ranks of every run.
     parameter int unsigned NPROCS = 2
@@ -12,7 +12,7 @@ module sync_rank #(
     input  logic       clk_i,
     /// Synchronous reset, active low.
     input  logic       rst_ni,
-    /// Pulse: another rank of the board is lost.
+    /// Pulse: another rank of the board is reset.
     input  logic       peer_lost_i,
     /// Announcement that all ranks are at a collective command.
     input  logic       fire_i,

@@ -1,4 +1,4 @@
-/// The ranks of a board (`sync_rank`) and their `rma_sync`, as the proofs of collective commands have them.
+/// The ranks of a board (`sync_rank`) and their `rma_sync`, for the proofs of collective commands.
 module sync_ranks #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
@@ -13,9 +13,9 @@ module sync_ranks #(
     input  logic [RANKS-1:0] quiet_i,
     /// No packet is in the network.
     input  logic             network_empty_i,
-    /// The collective commands end.
+    /// Pulse: the collective commands end.
     input  logic             fire_i,
-    /// Status that the commands end with.
+    /// Status of the ended commands.
     input  logic [4:0]       verdict_i,
     /// The rank is at a collective command.
     output logic [RANKS-1:0] valid_o,

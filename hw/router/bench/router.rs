@@ -1,6 +1,6 @@
-//! `router` against a scoreboard: what went in at each input for each output, and nothing else, must
-//! come out, in order, whole and uninterleaved; and when it comes out is checked too, cycle by cycle, against
-//! the queues and turns of `router_model.rs`.
+//! `router` against a scoreboard: each output must deliver exactly the packets of each input for
+//! that output, in order, complete and not interleaved. The cycle of each word is compared with
+//! `router_model.rs`, a model of queues and turns.
 
 use std::collections::VecDeque;
 
@@ -85,11 +85,11 @@ struct Word {
     data: u64,
     first: bool,
     last: bool,
-    /// Output it is for, or none for a packet that is to be dropped.
+    /// Destination output; none for a packet that is to be dropped.
     output: Option<usize>,
 }
 
-/// A word that has come out.
+/// A delivered word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Arrival {
     cycle: u64,
@@ -120,20 +120,21 @@ struct Bench {
     sources: Vec<Source<Word>>,
     sinks: Vec<Sink>,
     sequence: u64,
-    /// Words that are on their way, by source and output, in order.
+    /// Words in flight, by source and output, in order.
     expected: Vec<Vec<VecDeque<Word>>>,
     /// Per output, the source whose packet is under way.
     under_way: Vec<Option<usize>>,
-    /// Accepted words that are inside and have an output.
+    /// Number of accepted words in the router that have an output.
     inside: u64,
-    /// Per input: packets without an output that were accepted whole, and not yet reported dropped.
+    /// Per input: packets without an output that were accepted completely and not yet reported as
+    /// dropped.
     doomed: Vec<u64>,
     /// Per input: a packet without an output has begun and not ended.
     doomed_open: Vec<bool>,
     dropped: Vec<u64>,
     /// Cycle in which each word was accepted, by source.
     accepted: Vec<Vec<u64>>,
-    /// What came out, by output.
+    /// Delivered words, by output.
     arrivals: Vec<Vec<Arrival>>,
     model: Model,
 }
@@ -201,7 +202,7 @@ impl Bench {
         for index in 0..length {
             let noise = self.rng.random::<u64>() & mask;
             let data = if index == 0 {
-                // The header tells where the packet is from, for the scoreboard.
+                // The header holds the packet's source for the scoreboard.
                 let header = (source as u64) << 20 | (self.sequence & 0xf_ffff);
                 (noise & !0xff_ffff) | header
             } else {
@@ -259,7 +260,7 @@ impl Bench {
                 .set(self.pins.valid_in, port, u64::from(offer.is_some()));
             self.dut.set(self.pins.data_in, port, word.data);
             self.dut.set(self.pins.last_in, port, u64::from(word.last));
-            // Beside other words than a packet's first, the route means nothing.
+            // The route is valid with the first word of a packet only.
             let route = if word.first {
                 word.output.map_or(0, |output| 1 << output)
             } else {
@@ -283,7 +284,7 @@ impl Bench {
         self.model.clock(&offers, &taken);
     }
 
-    /// All outputs are those of the model.
+    /// Compares all outputs with the model.
     fn check_model(&self, now: u64) {
         for port in 0..self.ports() {
             let place = format!("port {port}, cycle {now}");
@@ -303,7 +304,7 @@ impl Bench {
         assert_eq!(empty, self.model.is_empty(), "empty_o, cycle {now}");
     }
 
-    /// `empty_o` is exact: what is inside is counted word by word.
+    /// `empty_o` is exact: the bench counts the words in the router.
     fn check_empty(&self, now: u64) {
         let empty = self.dut.get(self.pins.empty, 0) == 1;
         let doomed: u64 = self.doomed.iter().sum();
@@ -314,7 +315,8 @@ impl Bench {
                 self.inside
             );
         } else if !self.doomed_open.contains(&true) {
-            // The words of a doomed packet leave unseen until its last, so only then it is unknown.
+            // The words of a dropped packet are not visible, so the state is unknown until its last
+            // word.
             assert!(empty, "cycle {now}: no empty_o with nothing inside");
         }
     }
@@ -400,7 +402,7 @@ impl Bench {
             && self.doomed.iter().all(|&count| count == 0)
     }
 
-    /// Runs until everything has arrived, and then some.
+    /// Runs until all words have arrived, and some cycles more.
     fn drain(&mut self, limit: u64) {
         let end = self.dut.cycle() + limit;
         while !self.idle() {
@@ -421,7 +423,7 @@ impl Bench {
     }
 }
 
-/// Every packet arrives exactly once, unchanged, in order, in one piece.
+/// Each packet arrives exactly once, unchanged, in order and not interleaved.
 fn random(config: Config) {
     let mut bench = Bench::new(config, "router_random");
     let ports = bench.ports();
@@ -440,7 +442,7 @@ fn random(config: Config) {
         for lengths in [1..=1, 1..=4, 1..=40] {
             bench.set_sources(source_pace);
             bench.set_sinks(sink_pace);
-            // Some outputs are busier than others, and now and then a packet has no route.
+            // Some outputs have more traffic than others, and some packets have no route.
             let favourite = bench.rng.random_range(0..ports);
             let end = bench.dut.cycle() + soak(400);
             while bench.dut.cycle() < end {
@@ -507,7 +509,7 @@ fn throughput(config: Config) {
     let words = 300;
     for lengths in [1..=1, 2..=2, 1..=9] {
         for shift in 0..=ports {
-            // The round after the last shift is the lone flow.
+            // The round after the last shift is the single flow.
             let active = if shift == ports { 1 } else { ports };
             bench.forget_times();
             for source in 0..active {
@@ -538,12 +540,13 @@ fn throughput(config: Config) {
     }
 }
 
-/// While an output is stalled, packets for it wait in its VOQs and crosspoints, and all else flows.
+/// While an output is stalled, its packets wait in its VOQs and crosspoints, and all other packets
+/// proceed.
 fn stalled_output(config: Config) {
     let mut bench = Bench::new(config, "router_stalled_output");
     let ports = bench.ports();
     for stalled in 0..ports {
-        // What fits beside the other traffic, without filling any VOQ.
+        // Packets that fit beside the other traffic without filling any VOQ.
         let room = config.crosspoint + config.voq;
         let mut waiting = vec![room; ports];
         let packets = 200;
@@ -564,8 +567,8 @@ fn stalled_output(config: Config) {
         let before: Vec<usize> = bench.arrivals.iter().map(Vec::len).collect();
         bench.sinks[stalled].set_pace(Pace::Never);
         let sent: u64 = load.iter().sum();
-        // All inputs send all the time, so it takes no longer than all words one after the other
-        // through a single port would.
+        // All inputs send in all cycles, so the transfer takes no longer than all words one after
+        // the other through a single port.
         bench.cycles(sent + 100);
         for output in (0..ports).filter(|&output| output != stalled) {
             let arrived = (bench.arrivals[output].len() - before[output]) as u64;
@@ -577,7 +580,7 @@ fn stalled_output(config: Config) {
         assert!(bench.sources.iter().all(Source::is_empty));
         assert_eq!(bench.arrivals[stalled].len(), before[stalled]);
 
-        // Now more than fits: inputs stop. After the release everything arrives all the same.
+        // More packets than fit: inputs stop. After the release all packets arrive.
         for source in 0..ports {
             for _ in 0..(config.input + room) {
                 bench.send(source, stalled, 2);
@@ -626,7 +629,7 @@ fn output_takes_turns(config: Config) {
     }
 }
 
-/// A VOQ of an input is served although another VOQ of that input always has something to send.
+/// A VOQ of an input is served although another VOQ of that input can always send.
 fn input_takes_turns(config: Config) {
     let mut bench = Bench::new(config, "router_input_takes_turns");
     let ports = bench.ports();
@@ -635,7 +638,7 @@ fn input_takes_turns(config: Config) {
         for patient in (0..ports).filter(|&patient| patient != busy) {
             bench.forget_times();
             let source = bench.rng.random_range(0..ports);
-            // Both back up while nothing is taken ...
+            // Both VOQs fill while their outputs are stalled ...
             bench.set_sinks(Pace::Never);
             for _ in 0..room {
                 bench.send(source, busy, 1);
@@ -646,7 +649,7 @@ fn input_takes_turns(config: Config) {
                 bench.send(source, busy, 1);
             }
             bench.cycles(3 * room as u64);
-            // ... then the busy one gets going, and the patient one joins in.
+            // ... then the busy output is released, and later the other output.
             bench.sinks[busy].set_pace(Pace::Always);
             bench.cycles(10);
             assert!(bench.arrivals[patient].is_empty());
@@ -704,7 +707,7 @@ fn input_stays_with_packet(config: Config) {
     bench.drain(10_000);
 }
 
-/// Packets without a route vanish, are counted, and hold up nobody.
+/// Packets without a route are dropped and counted, and delay no other packet.
 fn without_route(config: Config) {
     let mut bench = Bench::new(config, "router_without_route");
     let ports = bench.ports();
@@ -742,7 +745,7 @@ fn without_route(config: Config) {
     }
 }
 
-/// A reset in full flight leaves an empty router that works.
+/// A reset during traffic leaves an empty router that works.
 fn reset(config: Config) {
     let mut bench = Bench::new(config, "router_reset");
     let ports = bench.ports();
@@ -757,7 +760,7 @@ fn reset(config: Config) {
         let cycles = bench.rng.random_range(10..60);
         bench.cycles(cycles);
         bench.reset();
-        // All turns begin anew.
+        // All turns restart.
         for source in 0..ports {
             for _ in 0..12 {
                 let output = bench.rng.random_range(0..ports);
@@ -770,7 +773,8 @@ fn reset(config: Config) {
     }
 }
 
-/// The second turn of an input behind a reset, with two VOQs that can send: the first turn was the first VOQ's.
+/// The second turn of an input after a reset, with two VOQs that can send: the first VOQ had the
+/// first turn.
 fn second_turn(config: Config) {
     let mut bench = Bench::new(config, "router_second_turn");
     let ports = bench.ports();
@@ -808,7 +812,7 @@ macro_rules! benches {
     };
 }
 
-// To see an input stay with a packet takes VOQs that hold two of them.
+// The test that an input stays with a packet needs VOQs that hold two packets.
 benches! {
     ports_2(super::TWO) and ;
     ports_3(super::THREE) and ;

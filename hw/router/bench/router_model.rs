@@ -1,4 +1,4 @@
-//! The router cycle by cycle, as `hw/router/doc/router.md` describes it: queues and turns.
+//! Cycle-accurate model of the router by `hw/router/doc/router.md`: queues and turns.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ impl<T: Copy> Queue<T> {
     }
 }
 
-/// Takes turns: the first request at or behind a place.
+/// Round robin: the first request at or after a place.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turns {
     next: usize,
@@ -73,7 +73,7 @@ impl Input {
 #[derive(Debug, Clone)]
 struct Output {
     turns: Turns,
-    /// The crosspoint that the output keeps to.
+    /// The crosspoint to which the output is locked.
     holder: Option<usize>,
     memory: Queue<Word>,
 }
@@ -88,12 +88,12 @@ pub struct Sizes {
     pub output: usize,
 }
 
-/// A word on offer at an input.
+/// A word offered at an input.
 #[derive(Debug, Clone, Copy)]
 pub struct Offer {
     pub data: u64,
     pub last: bool,
-    /// The output of the packet, of the first word of a packet.
+    /// Output of the packet; only with the first word of a packet.
     pub route: Option<usize>,
 }
 
@@ -137,7 +137,7 @@ impl Model {
         matches!(self.inputs[input].moves(), Some(((_, true), None)))
     }
 
-    /// The word on offer at an output.
+    /// The word offered at an output.
     pub fn offer(&self, output: usize) -> Option<Word> {
         self.outputs[output].memory.head()
     }
@@ -153,7 +153,7 @@ impl Model {
 
     /// The clock edge.
     pub fn clock(&mut self, offers: &[Option<Offer>], ready: &[bool]) {
-        // Everything moves at once, so the state before decides.
+        // All words move at the same time, so the state before the edge decides.
         let before = self.clone();
         for (port, input) in self.inputs.iter_mut().enumerate() {
             let now = &before.inputs[port];

@@ -1,9 +1,10 @@
 `include "formal.svh"
 
-// Properties of `router`, included at its end. The router looks at no word, so a word's bits tell the proof about it: its source, its output, whether it is its packet's first, and two marks.
-// The marks are on any two words of one input and one output, the second accepted after the first.
+// Properties of `router`, included at its end. The router does not depend on the bits of a word, so the proof uses
+// these bits: source, output, first word of its packet, and two marks. The marks are on any two words of one input and
+// one output, the second accepted after the first.
 //
-// Each mark leaves once, unchanged, at its output, the first before the second; until then it is in one queue. Words
+// Each marked word leaves its output once, unchanged, the first before the second; until then it is in one queue. Words
 // leave an output packet by packet.
 
   `ALCOR_FORMAL_RESET
@@ -21,7 +22,7 @@
   logic [PORTS-1:0][PORTS-1:0] voq_take, holder, under_way;
 `include "router_queues.svh"
 
-  // ---------------------------------------------------------------- words that come in
+  // ---------------------------------------------------------------- arriving words
 
   // An output's number in two bits; 3: none.
   logic [PORTS-1:0][1:0] goes, went_q;
@@ -70,7 +71,7 @@
     end
   end
   `ALCOR_ASSUME((valid_i & ~right_in) == '0)
-  // An offered word stays on offer.
+  // An offered word stays valid and unchanged until it is taken.
   always @(posedge clk_i)
     if (rst_ni && $past(rst_ni))
       assume ((held_back_q & ~valid_i) == '0 && (held_back_q & changed) == '0);
@@ -94,7 +95,7 @@
     end
   end
 
-  // ---------------------------------------------------------------- words that leave
+  // ---------------------------------------------------------------- leaving words
 
   logic [PORTS-1:0] leaving_q, right_out, packet_out;
   logic [PORTS-1:0][1:0] source_q;
@@ -122,7 +123,7 @@
   `ALCOR_ASSERT(p_once, (a_out == '0 || (a_in_q && !a_out_q)) && (b_out == '0 || (b_in_q && !b_out_q)))
   `ALCOR_IMPLIES(p_order, b_out != '0, a_out_q)
 
-  // Marks that the queues hold, and whether the first is in front of the second: places are counted from the output.
+  // Marked words in the queues, and their places, counted from the output: the first is ahead of the second.
   logic [5:0] a_held, b_held, a_place, b_place;
   always_comb begin
     a_held  = '0;
@@ -166,9 +167,10 @@
   `ALCOR_IMPLIES(p_marks, !a_in_q, !b_in_q && !a_out_q)
   `ALCOR_IMPLIES(p_marks_out, b_out_q, a_out_q && b_in_q)
 
-  // ---------------------------------------------------------------- for induction: contents of the queues
+  // ---------------------------------------------------------------- invariants: contents of the queues
 
-  // By input: the packet whose words leave Input Memory; by crosspoint and by output: the one whose words enter.
+  // By input: an unfinished packet leaves Input Memory; by virtual output queue: an unfinished packet leaves it; by
+  // output: an unfinished packet enters, and its input.
   logic [PORTS-1:0] taking_q, entering_q;
   logic [PORTS-1:0][1:0] entered_q;
   logic [Pairs-1:0] sending_q;
@@ -187,8 +189,8 @@
     if (!rst_ni) {taking_q, entering_q, sending_q} <= '0;
   end
 
-  // Whether the words of a queue follow each other: `before` and `after` are whether the word that left it last, and the
-  // one that entered it last, have left a packet unfinished.
+  // Whether the words of a queue form consecutive packets. `before`: the last word that left the queue has left a
+  // packet unfinished; `after`: so has the last word that entered.
   function automatic logic follows(input logic [3*WordW-1:0] words, input logic [1:0] count, input logic before,
                                    input logic after);
     follows = 1'b1;
@@ -198,7 +200,7 @@
     if (count == 2'd3) follows = follows && words[2*WordW+4] == words[2*WordW-1] && !words[3*WordW-1] == after;
   endfunction
 
-  // Whether a word is one of input i (3: any) for output j (3: any), and a marked one is as it was.
+  // Whether a word is from input i (3: any) to output j (3: any), and a marked word is unchanged.
   function automatic logic belongs(input logic [WordW-1:0] word, input logic [1:0] i, input logic [1:0] j,
                                    input logic [1:0] f, input logic [1:0] t, input logic [WordW-1:0] a, input logic [WordW-1:0] b);
     belongs = (i == 2'd3 || word[1:0] == i) && (j == 2'd3 || word[3:2] == j);
@@ -226,7 +228,7 @@
         if (k < 32'(output_count[i])) output_right[i] = output_right[i] && belongs(output_words[i][k*WordW+:WordW], 2'd3, 2'(i), from, to, word_a, word_b)
             && 32'(output_words[i][k*WordW+:2]) < PORTS;
       end
-      // The packet of a word in Input Memory is one more for each last word in front of it.
+      // Each last word ahead of a word in Input Memory moves the word to the next entry of Header Q.
       if (memory_count[i] != 2'd0) header_right[i] = header_right[i] && header_words[i][PORTS-1:0] == bits(memory_words[i][3:2]);
       if (memory_count[i] >= 2'd2) header_right[i] = header_right[i]
           && (memory_words[i][WordW-1] ? header_words[i][2*PORTS-1:PORTS] : header_words[i][PORTS-1:0]) == bits(memory_words[i][WordW+2+:2]);

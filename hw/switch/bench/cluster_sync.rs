@@ -35,7 +35,7 @@ struct Board {
     stayed: bool,
 }
 
-/// Bit of a result's third lane that says that all boards were quiet.
+/// Bit of a result's third lane: all boards were quiet.
 const ALL_QUIET: u64 = 1 << 16;
 
 struct Bench {

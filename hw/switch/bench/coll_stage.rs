@@ -1,8 +1,10 @@
-//! `coll_stage` against a model of the stage, with models of the blocks around it and of its partner.
+//! `coll_stage` against a model of the stage, with models of the blocks around it and of its
+//! partner.
 //!
-//! The bench plays the stage before, the next stage, the copy unit, the reader, the communicator table and the partner, each with
-//! idle cycles and back-pressure at random. The bench compares every output with `coll_stage_model.rs` in every cycle. It
-//! also compares results and copies with the data of their collective, without the model.
+//! The bench models the stage before, the next stage, the copy unit, the reader, the communicator
+//! table and the partner, each with random idle cycles and back-pressure. The bench compares every
+//! output with `coll_stage_model.rs` in every cycle. It also compares results and copies with the
+//! data of their collective, independently of the model.
 
 use std::collections::VecDeque;
 
@@ -17,11 +19,11 @@ use crate::coll_stage_model::{
 };
 
 const WINDOW: usize = 8;
-/// Taps that there is room for.
+/// Maximum number of taps.
 const DEPTH: usize = 4;
-/// Data phits that may be unpaid.
+/// Maximum number of data phits without returned credits.
 const CREDITS: u32 = WINDOW as u32 - 2;
-/// Cycles within which everything of a collective comes to its end.
+/// Maximum number of cycles until a collective has ended.
 const WATCH: u64 = 30_000;
 
 /// A value of several words, built from its lowest bits up.
@@ -93,7 +95,7 @@ impl Bits {
 /// Lanes of a port of a token, a body or a phit.
 const LANES: usize = 6;
 
-/// Chances in each cycle.
+/// Probabilities per cycle.
 #[derive(Debug, Clone, Copy)]
 struct Weather {
     ask: f64,
@@ -105,14 +107,15 @@ struct Weather {
     result_ready: f64,
     copy_take: f64,
     fold: f64,
-    /// Per row: the credit of a result goes or comes, a copy is held or sent.
+    /// Per row: the credit of a result appears or disappears, a copy is held or sent.
     shift: f64,
-    /// Longest time from a room taken to its token, from a collective's end on this board to the next one.
+    /// Longest time from reserved room to its token, and from the end of a collective on this board
+    /// to the next one.
     flight: u64,
     pause: f64,
     /// Phits of other keys.
     foreign: f64,
-    /// Members do not agree.
+    /// The calls of members differ.
     wrong: f64,
 }
 
@@ -148,7 +151,7 @@ const WINDY: Weather = Weather {
     foreign: 0.1,
     wrong: 0.2,
 };
-/// The stage is ahead of all that it sends to.
+/// The stage is faster than all its receivers.
 const STORM: Weather = Weather {
     ask: 0.9,
     come: 0.9,
@@ -176,13 +179,13 @@ struct Pins {
     wide_outputs: [Pin; 4],
 }
 
-/// A collective, as far as this stage sees it.
+/// A collective as it appears to this stage.
 #[derive(Debug, Clone, Default)]
 struct Script {
     copies: bool,
     call: Call,
     plan: Plan,
-    /// Cycle in which it may begin.
+    /// First cycle in which the collective may begin.
     due: u64,
     /// Tokens of the stage before, with whether they are only kept, or only sent.
     tokens: VecDeque<(Token, bool, bool)>,
@@ -195,7 +198,7 @@ struct Script {
     agreed: bool,
 }
 
-/// A row of the table, with all that is under way in it outside of the stage.
+/// A row of the table, with its traffic outside the stage.
 #[derive(Debug, Clone, Default)]
 struct Row {
     used: bool,
@@ -205,19 +208,19 @@ struct Row {
     next: Option<Script>,
     /// Phits of the partner, by parity, in order.
     to_come: VecDeque<(u64, bool, Body)>,
-    /// Tokens that room was taken for and that have not come.
+    /// Tokens with reserved room that have not arrived.
     flying: u32,
-    /// Signatures and combined data that have not come out, of the collective under way.
+    /// Outstanding signatures and combined data of the present collective.
     left: usize,
     copies_left: usize,
-    /// Copies on their way to the partner.
+    /// Copies in flight to the partner.
     sending: u32,
-    /// Phits that the partner may send, and has not paid back.
+    /// Phits that the partner may send, and credits that it has not returned.
     partner_left: u32,
     partner_due: u32,
     ends: Option<u64>,
     begun: u64,
-    /// The row takes phits before it is written, in this cycle.
+    /// In this cycle the row accepts phits before its first write.
     written: Option<u64>,
 }
 
@@ -255,12 +258,12 @@ struct Bench {
     quiet: u32,
     /// Rows in use at once.
     wanted: usize,
-    /// The first of them, and from each to the next one.
+    /// The first row in use, and the distance to the next row.
     first: usize,
     step: usize,
     renew: bool,
     seen: Seen,
-    /// Data that the copy unit must see next.
+    /// Next expected data at the copy unit.
     copied: Option<Body>,
 }
 
@@ -589,7 +592,7 @@ impl Bench {
     fn write_row(&mut self, row: usize) -> Shape {
         let folds = self.rng.random_bool(0.5);
         let upper = folds && self.rng.random_bool(0.4);
-        // A row that takes phits before it is written is not emptied by the write.
+        // The write of a row that accepts phits before its first write does not empty the row.
         let early = self.rng.random_bool(0.3);
         let shape = Shape {
             row,
@@ -633,7 +636,7 @@ impl Bench {
         let sends_signature = if folds { takes } else { !shape.upper };
         let longest = *[2u64, 6, 20].choose(&mut *self.rng).unwrap_or(&2);
         let length = self.rng.random_range(0..longest);
-        // The message's place.
+        // Place in the message.
         let place = self.rng.random_range(0..(1 << 28) - 200);
         let copies = self.rng.random_bool(0.4);
         let (datatype, operation) = *[
@@ -732,7 +735,7 @@ impl Bench {
             signature: true,
             body: signature,
         };
-        // Of a message in parts there are two signatures: one is sent, and one is kept.
+        // A message in parts has two signatures: one is sent, and one is kept.
         let parts = self.stage == 0 && !folds && sends_signature && self.rng.random_bool(0.4);
         match (parts, self.rng.random::<bool>()) {
             (false, _) => tokens.push_back((token, false, false)),
@@ -774,7 +777,7 @@ impl Bench {
             agreed,
             ..Script::default()
         };
-        // Copies go to a folded label, and to partners of those that copy.
+        // Copies go to a folded label, and to partners that take copies.
         if (copies && !takes && !alone) || lower {
             script.to_copy = self.rng.random_range(0..longest as u32);
         }
@@ -782,7 +785,7 @@ impl Bench {
         state.next = Some(script);
     }
 
-    /// Everything of the collective under way has come to its end at this stage.
+    /// Returns whether the present collective has ended at this stage.
     fn is_over(&self, row: usize) -> bool {
         let (state, context) = (&self.rows[row], &self.contexts[row]);
         let next = |parity: bool| parity != context.parity;
@@ -800,7 +803,7 @@ impl Bench {
     fn steer(&mut self, inputs: &mut Inputs) {
         if let Some(row) = self.retiring {
             inputs.pause = true;
-            // All that is on its way arrives, and nothing is begun.
+            // All tokens and phits in flight arrive, and no collective begins.
             let still =
                 self.coming.is_empty() && self.sends.is_empty() && !self.fold_next.contains(&true);
             self.quiet = if still && self.output(0) == 0 {
@@ -855,7 +858,7 @@ impl Bench {
         // One row begins in a cycle, and one ends.
         let first = self.rng.random_range(0..ROWS);
         for row in (0..ROWS).map(|at| (first + at) % ROWS) {
-            // Nothing begins in a row in the cycle of its write.
+            // No collective begins in a row in the cycle of its write.
             if !self.rows[row].used || inputs.shape.is_some_and(|shape| shape.row == row) {
                 continue;
             }
@@ -874,7 +877,7 @@ impl Bench {
                 state.left = script.combined.len();
                 state.copies_left = script.copied.len();
                 if !script.agreed {
-                    // The signature is the last that comes out.
+                    // The signature is the last output.
                     state.left = usize::from(!script.combined.is_empty());
                     state.copies_left =
                         usize::from(script.copied.back().is_some_and(|last| last.0));
@@ -932,7 +935,7 @@ impl Bench {
         inputs.contexts = self.contexts;
         let active: Vec<usize> = (0..ROWS).filter(|&row| self.contexts[row].active).collect();
 
-        // The stage before asks for room.
+        // The stage before requests room.
         let asking: Vec<usize> = active
             .iter()
             .copied()
@@ -953,11 +956,11 @@ impl Bench {
                 own,
                 other,
             };
-            // A signature waits while credits are due.
+            // A signature waits while credits are outstanding.
             let waits = token.signature && self.dut.get(self.pins.sets[0], 0) >> row & 1 == 1;
             asks = (!paused && !waits && self.rng.random_bool(weather.ask)).then_some(row);
         }
-        // Tokens that room was taken for come.
+        // Tokens with reserved room arrive.
         if self
             .coming
             .front()
@@ -968,7 +971,7 @@ impl Bench {
                 self.rows[token.row].flying -= 1;
             }
         }
-        // The copy unit and the reader look for credits.
+        // The copy unit and the reader request credits.
         let mut copies = [None; 2];
         for user in 0..2 {
             inputs.look_row[user] = self.rng.random_range(0..ROWS);
@@ -1014,7 +1017,8 @@ impl Bench {
         self.now += 1;
     }
 
-    /// A phit of the partner: credits, data of a collective, or something of no business here.
+    /// A phit of the partner: credits, data of a collective, or a phit that does not belong to this
+    /// stage.
     fn partner_sends(&mut self) -> Option<Phit> {
         let weather = self.weather;
         let row = self.rng.random_range(0..ROWS);
@@ -1029,7 +1033,7 @@ impl Bench {
             if !self.rng.random_bool(weather.foreign) {
                 return self.partner_data();
             }
-            // Closed rows take nothing, whatever the key is.
+            // Closed rows accept no phit with any key.
             let bit = 1 << self.rng.random_range(0..8);
             let wrong = if self.contexts[row].closed { 0 } else { bit };
             self.seen.stale += 1;
@@ -1041,7 +1045,7 @@ impl Bench {
                 ..phit
             });
         }
-        // A partner that has taken the row out of use. The other blocks do nothing about it here.
+        // The partner has taken the row out of use. The models of the other blocks ignore this.
         if self.rng.random_bool(0.08 * weather.pay) {
             self.seen.revoked += 1;
             return Some(Phit {
@@ -1191,7 +1195,7 @@ impl Bench {
         }
         self.seen.full += u32::from(!outputs.ask_room);
 
-        // Collectives that begin and end are so from the next cycle on.
+        // Begins and ends of collectives take effect in the next cycle.
         if let Some((row, _)) = inputs.begin {
             self.contexts[row].active = true;
             self.contexts[row].parity = !self.contexts[row].parity;
@@ -1233,7 +1237,7 @@ impl Bench {
     }
 }
 
-/// All rows, `at_once` at a time, each group for so many cycles.
+/// All rows, `at_once` at a time, each group for the given number of cycles.
 fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
     let mut bench = Bench::new(stage, name);
     bench.wanted = at_once;

@@ -1,4 +1,5 @@
-//! A stage of the collective unit, cycle by cycle: windows, turns, the vector unit's delay, credits and the way to the partner.
+//! Cycle-accurate model of a stage of the collective unit: windows, turns, latency of the vector
+//! unit, credits, and the path to the partner.
 
 use std::collections::VecDeque;
 
@@ -127,7 +128,7 @@ pub struct Phit {
     pub body: Body,
 }
 
-/// A communicator's state outside of the stage.
+/// State of a communicator outside the stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Context {
     pub partner: u64,
@@ -215,7 +216,7 @@ struct Row {
     plan: Plan,
     arrived: VecDeque<Arrival>,
     own: VecDeque<(bool, Body)>,
-    /// The head was looked at, and is nothing to copy.
+    /// The head was examined, and is no phit to copy.
     passed: bool,
     nap: bool,
     left: u32,
@@ -228,7 +229,7 @@ struct Row {
 /// A tap: parity and token.
 type Tap = (bool, Token);
 
-/// Changes that are counted in the cycle after.
+/// Changes that are counted one cycle later.
 #[derive(Debug, Clone, Default)]
 struct Kept {
     tapped: Option<usize>,
@@ -508,7 +509,7 @@ impl Model {
             self.rows[row].passed = false;
         }
 
-        // The way to the partner.
+        // The path to the partner.
         let free = self.tx.is_none() || inputs.tx_ready;
         let from_copy = self.is_copy_next(inputs);
         let pays = self.pay.filter(|_| free);
@@ -651,7 +652,7 @@ impl Model {
         }
     }
 
-    /// Counts credits, places and payments.
+    /// Counts credits, places and returned credits.
     fn count(&mut self, inputs: &Inputs, pays: Option<usize>) {
         let written = inputs.shape.map(|shape| shape.row);
         // The receiver of the next credit is chosen a cycle earlier.

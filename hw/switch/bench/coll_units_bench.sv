@@ -1,12 +1,12 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// Blocks of the collective unit one by one, and the barrier over all boards: the ports of each begin
-/// with its name.
+/// Separate blocks of the collective unit, and the barrier over all boards: the names of the ports begin with the name
+/// of the block.
 module coll_units_bench #(
-    /// Ranks of the board with the table.
+    /// Ranks of the board of the table.
     parameter int unsigned RANKS = 3,
-    /// Its stages.
+    /// Stages of the table.
     parameter int unsigned STAGES = 7,
     /// Boards of the barrier.
     parameter int unsigned BOARDS = 5,
@@ -18,25 +18,25 @@ module coll_units_bench #(
     /// Synchronous reset, active low.
     input  logic                             rst_ni,
 
-    /// Window: a ring is emptied.
+    /// Window: the queue of a communicator is emptied.
     input  logic                             window_flush_i,
-    /// Window: its communicator.
+    /// Window: communicator of the emptied queue.
     input  logic [4:0]                       window_flush_row_i,
     /// Window: a phit is written.
     input  logic                             window_push_i,
-    /// Window: its communicator.
+    /// Window: communicator of the written phit.
     input  logic [4:0]                       window_push_row_i,
-    /// Window: the phit.
+    /// Window: the written phit.
     input  logic [47:0]                      window_push_data_i,
-    /// Window: its note.
+    /// Window: note of the written phit.
     input  logic [10:0]                      window_push_note_i,
     /// Window: communicators with a phit.
     output logic [31:0]                      window_some_o,
-    /// Window: the communicator looked at.
+    /// Window: selected communicator.
     input  logic [4:0]                       window_head_row_i,
-    /// Window: the note of its head.
+    /// Window: note of the phit at the head of the selected queue.
     output logic [10:0]                      window_head_note_o,
-    /// Window: its head is taken.
+    /// Window: the phit at the head is taken.
     input  logic                             window_pop_i,
     /// Window: the phit taken in the cycle before.
     output logic [47:0]                      window_data_o,
@@ -45,24 +45,24 @@ module coll_units_bench #(
     input  logic [31:0]                      pick_candidates_i,
     /// Pick: the present choice could not be used.
     input  logic                             pick_failed_i,
-    /// Pick: there is a choice.
+    /// Pick: a choice is valid.
     output logic                             pick_valid_o,
     /// Pick: the choice.
     output logic [4:0]                       pick_row_o,
 
     /// Table: a write.
     input  logic [RANKS-1:0]                 table_write_i,
-    /// Table: its offset in the page.
+    /// Table: offset of the write in the page.
     input  logic [RANKS-1:0][11:0]           table_offset_i,
-    /// Table: its data.
+    /// Table: data of the write.
     input  logic [RANKS-1:0][31:0]           table_data_i,
     /// Table: rows with collectives that have not ended.
     input  logic [31:0]                      table_posted_i,
-    /// Table: rows are not written.
+    /// Table: writes of rows are held.
     input  logic                             table_hold_i,
     /// Table: a write waits for its row.
     output logic                             table_wait_o,
-    /// Table: which.
+    /// Table: the row of the waiting write.
     output logic [4:0]                       table_wait_row_o,
     /// Table: ranks with writes that have not been carried out.
     output logic [RANKS-1:0]                 table_waiting_o,
@@ -72,48 +72,48 @@ module coll_units_bench #(
     input  logic                             table_close_i,
     /// Table: a row is taken out of use.
     input  logic                             table_retire_i,
-    /// Table: its partner boards are notified.
+    /// Table: the partner boards of the row are notified.
     input  logic                             table_revoke_i,
-    /// Table: which.
+    /// Table: the row that is taken out of use.
     input  logic [4:0]                       table_retire_row_i,
     /// Table: a row was written or taken out of use.
     output logic                             table_written_o,
-    /// Table: which.
+    /// Table: the row that was written or taken out of use.
     output logic [4:0]                       table_row_o,
-    /// Table: its windows are emptied.
+    /// Table: the windows of the row are emptied.
     output logic                             table_flush_o,
     /// Table: by stage, the partner is notified.
     output logic [6:0]                       table_revokes_o,
     /// Table: keys.
     output logic [31:0][7:0]                 table_key_o,
-    /// Table: rows out of use that take no phits.
+    /// Table: rows out of use that accept no phits.
     output logic [31:0]                      table_closed_o,
     /// Table: rows in use.
     output logic [31:0]                      table_valid_o,
-    /// Table: by rank, communicators that it is a member of.
+    /// Table: by rank, communicators of which the rank is a member.
     output logic [RANKS-1:0][31:0]           table_member_o,
     /// Table: labels.
     output logic [31:0][7:0]                 table_label_o,
-    /// Table: where labels fold.
+    /// Table: lowest label that folds.
     output logic [31:0][7:0]                 table_fold_o,
-    /// Table: stages.
+    /// Table: stages of each communicator.
     output logic [31:0][2:0]                 table_stages_o,
-    /// Table: folded away.
+    /// Table: this board's label is folded.
     output logic [31:0]                      table_upper_o,
-    /// Table: another label is folded onto it.
+    /// Table: another label is folded onto this board's.
     output logic [31:0]                      table_lower_o,
     /// Table: partners.
     output logic [STAGES-1:0][31:0][15:0]    table_partner_o,
 
-    /// Barrier, by board: all ranks are here.
+    /// Barrier, by board: all ranks have arrived.
     input  logic [BOARDS-1:0]                sync_here_i,
     /// Barrier: all ranks are at a collective command.
     input  logic [BOARDS-1:0]                sync_present_i,
-    /// Barrier: the verdict.
+    /// Barrier: status of the board.
     input  logic [BOARDS-1:0][4:0]           sync_verdict_i,
-    /// Barrier: the kind.
+    /// Barrier: kind of the collective command.
     input  logic [BOARDS-1:0][1:0]           sync_kind_i,
-    /// Barrier: the slot.
+    /// Barrier: slot of the registration.
     input  logic [BOARDS-1:0][7:0]           sync_slot_i,
     /// Barrier: packets sent.
     input  logic [BOARDS-1:0][1:0]           sync_sent_i,
@@ -121,19 +121,19 @@ module coll_units_bench #(
     input  logic [BOARDS-1:0][1:0]           sync_consumed_i,
     /// Barrier: a round begins.
     output logic [BOARDS-1:0]                sync_round_o,
-    /// Barrier: the switch can.
+    /// Barrier: the switch accepts a round.
     input  logic [BOARDS-1:0]                sync_round_ready_i,
-    /// Barrier: what the board gives.
+    /// Barrier: contribution of the board.
     output logic [BOARDS-1:0][255:0]         sync_round_data_o,
-    /// Barrier: the round is over.
+    /// Barrier: the round has ended.
     input  logic [BOARDS-1:0]                sync_result_i,
-    /// Barrier: its result.
+    /// Barrier: result of the round.
     input  logic [BOARDS-1:0][255:0]         sync_result_data_i,
-    /// Barrier: requests have to wait.
+    /// Barrier: requests of other boards wait.
     output logic [BOARDS-1:0]                sync_hold_o,
-    /// Barrier: fire.
+    /// Barrier: the collective command ends.
     output logic [BOARDS-1:0]                sync_fire_o,
-    /// Barrier: the verdict of all.
+    /// Barrier: status of all boards.
     output logic [BOARDS-1:0][4:0]           sync_fire_verdict_o
 );
 

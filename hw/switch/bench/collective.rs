@@ -133,7 +133,7 @@ impl Shape {
     fn recipe(self) -> Recipe {
         let (operations, types) = if self.lean {
             // Signatures are anded as U32, single operands are ored with themselves, and barriers
-            // have an operation of their own.
+            // have a separate operation.
             let needed = [
                 Operation::Sum,
                 Operation::Band,
@@ -705,9 +705,9 @@ impl Cluster {
         }
     }
 
-    /// The rank of a board that writes a communicator's row: the first one for the world's row, else
-    /// a member of the communicator and, if the row is in use, of the communicator in the row. In
-    /// a row in use without a common member, a member of the old communicator frees the row.
+    /// The rank of a board that writes a communicator's row: the first one for the world's row,
+    /// else a member of the communicator and, if the row is in use, of the communicator in the row.
+    /// In a row in use without a common member, a member of the old communicator frees the row.
     fn writer(&mut self, communicator: &Communicator, label: usize) -> usize {
         let (board, context) = (communicator.boards[label], communicator.context);
         let members = communicator.members(label);
@@ -1722,7 +1722,7 @@ fn collective_windows() {
     windows(REAL, "collective_windows", 6000);
 }
 
-/// Ports that rarely send: forwarded copies wait at a board, and signatures behind them.
+/// Ports that rarely send: forwarded copies wait at a board, and signatures after them.
 #[test]
 fn collective_stalled() {
     let mut cluster = Cluster::new(FIVE, "collective_stalled");
@@ -2076,7 +2076,7 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
             longest = longest.max(at.saturating_sub(begin));
             ended += 1;
         }
-        // Boards whose ranks are not reset are notified by their partners, behind phits that are late.
+        // Boards whose ranks are not reset are notified by their partners, after late phits.
         let was_reset = last > 0;
         let patience = cluster.dut.cycle() + 4000;
         while was_reset

@@ -4,14 +4,14 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// The collective unit of a board with its node memories. The bench joins several boards: it takes their phits and
-/// brings them to others.
+/// The collective unit of a board with its node memories. The bench joins several boards: it carries phits from board
+/// to board.
 module collective_bench #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
     /// Stages.
     parameter int unsigned STAGES = 2,
-    /// Bits of a phit's data.
+    /// Data bits of a phit.
     parameter int unsigned PHIT_W = 256,
     /// Bytes of each node memory.
     parameter int unsigned NODE_BYTES = 65536,
@@ -21,24 +21,24 @@ module collective_bench #(
     parameter int unsigned MEM_JITTER = 0,
     /// Phits of a communicator's window.
     parameter int unsigned WINDOW = alcor_switch_pkg::Window,
-    /// Operations that the unit has, bit by operation_e.
+    /// Operations of the unit, by bit of operation_e.
     parameter int unsigned OPS = 511,
     /// Types of the vector unit, by bit of datatype_e.
     parameter int unsigned TYPES = 63,
-    /// Width of a word address; derived, not to be set.
+    /// Width of a word address; derived, do not set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4),
-    /// Words of 64 bits that a phit takes; derived, not to be set.
+    /// Words of 64 bits of a phit; derived, do not set.
     localparam int unsigned PhitWords = (PHIT_W + PhitHeadW + 63) / 64
 ) (
     /// Clock.
     input  logic                                   clk_i,
     /// Synchronous reset, active low.
     input  logic                                   rst_ni,
-    /// By rank: a write into its page.
+    /// By rank: a write into the page of the rank.
     input  logic                       [RANKS-1:0] write_i,
-    /// Its offset.
+    /// Offset of the write.
     input  logic                 [RANKS-1:0][11:0] offset_i,
-    /// Its data.
+    /// Data of the write.
     input  logic                 [RANKS-1:0][31:0] data_i,
     /// By rank: pulse, the rank had begun and is reset.
     input  logic                       [RANKS-1:0] lost_i,
@@ -48,55 +48,55 @@ module collective_bench #(
     output logic                            [31:0] active_o,
     /// Phits that were dropped in the cycle before.
     output logic                             [2:0] stale_o,
-    /// By rank: it has a write of a row that has not been carried out.
+    /// By rank: the rank has a write of a row that has not been carried out.
     output logic                       [RANKS-1:0] writes_o,
-    /// By rank: a completion is on offer.
+    /// By rank: a completion is offered.
     output logic                       [RANKS-1:0] complete_valid_o,
-    /// It is taken.
+    /// The completion is taken.
     input  logic                       [RANKS-1:0] complete_ready_i,
-    /// Its status.
+    /// Status of the completion.
     output logic                  [RANKS-1:0][4:0] complete_status_o,
-    /// Its id.
+    /// Id of the completion.
     output logic                 [RANKS-1:0][15:0] complete_id_o,
-    /// The barrier asks for a round.
+    /// The barrier requests a round.
     input  logic                                   sync_begin_i,
-    /// It can have one.
+    /// The round is accepted.
     output logic                                   sync_ready_o,
     /// Low 64 bits of the board's value.
     input  logic                            [63:0] sync_i,
-    /// The result is there.
+    /// The result of the round is valid.
     output logic                                   sync_valid_o,
-    /// Its low 64 bits.
+    /// Low 64 bits of the result.
     output logic                            [63:0] sync_o,
-    /// By rank: an access from the host's side.
+    /// By rank: an access by the host.
     input  logic                       [RANKS-1:0] host_valid_i,
-    /// It is done.
+    /// The access is granted.
     output logic                       [RANKS-1:0] host_ready_o,
-    /// It is a write.
+    /// The access is a write.
     input  logic                       [RANKS-1:0] host_write_i,
-    /// Its word address.
+    /// Word address of the access.
     input  logic            [RANKS-1:0][AddrW-1:0] host_address_i,
-    /// Its data.
+    /// Data of the access.
     input  logic                 [RANKS-1:0][31:0] host_data_i,
     /// The oldest read is answered.
     output logic                       [RANKS-1:0] host_answer_o,
-    /// With this word.
+    /// Word of the answer.
     output logic                 [RANKS-1:0][31:0] host_data_o,
-    /// By rank: the coprocessor reads a word that it does not use.
+    /// By rank: the coprocessor reads a word and ignores it.
     input  logic                       [RANKS-1:0] noise_i,
-    /// By rank: the coprocessor writes no byte.
+    /// By rank: the coprocessor writes, without a byte.
     input  logic                       [RANKS-1:0] noise_write_i,
     /// By stage: a phit arrives.
     input  logic                      [STAGES-1:0] rx_valid_i,
     /// The phit.
     input  logic [STAGES-1:0][PhitWords-1:0][63:0] rx_phit_i,
-    /// By stage: a phit is on offer.
+    /// By stage: a phit is offered.
     output logic                      [STAGES-1:0] tx_valid_o,
-    /// It is taken.
+    /// The offered phit is taken.
     input  logic                      [STAGES-1:0] tx_ready_i,
-    /// The phit.
+    /// The offered phit.
     output logic [STAGES-1:0][PhitWords-1:0][63:0] tx_phit_o,
-    /// The rank that it is for.
+    /// Destination rank of the offered phit.
     output logic                [STAGES-1:0][15:0] tx_dest_o
 );
 

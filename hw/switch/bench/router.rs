@@ -202,7 +202,7 @@ impl Pins {
 struct Line {
     queue: VecDeque<(Phit, u64)>,
     pace: Pace,
-    /// Whether a local port offers its phit. An offer stands until it is accepted.
+    /// Whether a local port offers its phit. An offer stays until it is accepted.
     on_offer: bool,
 }
 
@@ -689,7 +689,7 @@ impl Rig {
             .sum()
     }
 
-    /// Waits until everything has arrived, then checks that nothing remains.
+    /// Waits until all phits have arrived, then checks that the router is empty.
     fn drain(&mut self) {
         self.set_sinks(Pace::Always);
         self.set_lines(Pace::Always);
@@ -979,7 +979,7 @@ fn no_starvation() {
     let mut rig = Rig::new(LARGE, "switch_router no_starvation");
     let places = rig.places();
     for round in 0..soak(12) {
-        // Everything goes to one link or to this board, at the pace of a few credits.
+        // All phits go to one link or to this board, at the pace of a few credits.
         let to = if round % 3 == 0 {
             None
         } else {

@@ -360,7 +360,7 @@ impl Network {
         }
         for port in 0..self.shape.config.locals() {
             let phit = state.queue[port].front().copied();
-            // An offer stands until it is accepted.
+            // An offer stays until it is accepted.
             let offer = state.offered[port] || (phit.is_some() && self.rng.random_ratio(7, 8));
             state
                 .dut

@@ -2,12 +2,12 @@
 
 import alcor_switch_pkg::*;
 
-/// Proof of the credits and the parity between two partner stages, for any one communicator: `coll_credits` of both, with
-/// a model of the blocks that send and take phits. The network takes any time, and so do the boards.
+/// Proof of the credits and the parity between two partner stages, for one arbitrary communicator: `coll_credits` of
+/// both, with a model of the blocks that send and take phits. Network and boards take any time.
 ///
-/// No window gets a phit that it has no place for, no credit is lost or paid twice, and the parity tells the collective
-/// of every phit that comes to the head of a window. `way` of a side holds the phits that have left it and have not been
-/// taken out of the partner's window: at most as many as the window has places.
+/// No phit arrives at a full window, no credit is lost or returned twice, and the parity identifies the collective of
+/// each phit at the head of a window. `way` of a side holds the phits that have left the side and have not been taken
+/// out of the partner's window: at most as many as the window has places.
 module coll_pair #(
     /// Phits of a window.
     parameter int unsigned WINDOW = 8
@@ -17,8 +17,8 @@ module coll_pair #(
     /// Synchronous reset, active low.
     input logic            rst_ni,
 
-    // By side, all free but for what is assumed below.
-    /// Row, kind, and the two uses of a token that asks for room.
+    // By side, all free except for the assumptions below.
+    /// Row, kind, and the two uses of a token that requests room.
     input logic [1:0][4:0] ask_row_i,
     input logic [1:0]      ask_signature_i,
     input logic [1:0]      ask_sends_i,
@@ -26,20 +26,20 @@ module coll_pair #(
     /// Rows and uses of the credits of copy unit and reader.
     input logic [3:0][4:0] look_row_i,
     input logic [3:0]      look_take_i,
-    /// A result is chosen, which has a credit, and uses it in the cycle after.
+    /// A result with a credit is chosen; it uses the credit in the cycle after.
     input logic [1:0]      result_i,
-    /// A token has not needed its credit, its place.
+    /// A token returns its unused credit; a token returns its unused place.
     input logic [1:0]      unsent_i,
     input logic [1:0]      unkept_i,
-    /// The windows' row that is looked at; a token leaves the window of own tokens.
+    /// Selected row of the windows; a token leaves the window of own tokens.
     input logic [1:0][4:0] pick_row_i,
     input logic [1:0]      own_pop_i,
-    /// The head of the window of arrivals is taken if it is of this collective.
+    /// The head of the window of arrivals is taken if its phit is of this collective.
     input logic [1:0]      takes_i,
-    /// A phit of data, the signature, leaves.
+    /// A data phit leaves; the signature leaves.
     input logic [1:0]      sends_data_i,
     input logic [1:0]      sends_signature_i,
-    /// A payment leaves; credits arrive, and how many.
+    /// A return of credits leaves; credits arrive; number of arriving credits.
     input logic [1:0]      pay_ready_i,
     input logic [1:0]      returned_i,
     input logic [1:0][2:0] returned_phits_i,
@@ -51,22 +51,22 @@ module coll_pair #(
 );
 
   localparam int unsigned CountW = $clog2(WINDOW);
-  // A phit on its way: number of its collective, whether it is a signature.
+  // A phit under way: number of its collective, and whether the phit is a signature.
   localparam int unsigned EntryW = 4;
 
   `ALCOR_FORMAL_RESET
 
-  // The communicator.
+  // An arbitrary communicator.
   (* anyconst *) logic [4:0] row;
 
   logic [1:0] ask_room, pay_valid, pay_taken, data_sent, signature_sent, head_signature, pop, data_pop, signature_pop, begins;
   logic [3:0] look_credit;
   logic [1:0][4:0] pay_row;
   logic [1:0][15:0] pay_phits;
-  // By side: this collective's number, whether its signature has been sent, and the partner's has been taken.
+  // By side: number of the current collective; its signature has been sent; the partner's signature has been taken.
   logic [1:0][2:0] number_q;
   logic [1:0] sent_q, got_q;
-  // By side: credits taken for phits that have not left; phits that have left; credits paid that have not come back.
+  // By side: credits taken for phits that have not left; phits that have left; returned credits that have not arrived.
   logic [1:0][CountW:0] taken_q, way_count, paid_q, kept_q;
   logic [1:0][WINDOW*EntryW-1:0] way_words;
   logic [1:0][EntryW-1:0] head;
@@ -117,7 +117,7 @@ module coll_pair #(
         .pay_phits_o  (pay_phits[s])
     );
 
-    // Room and credits are used only where there are any, tokens that were given room are returned once.
+    // Room and credits are used only if available; a token with room returns it once.
     `ALCOR_ASSUME(!(ask_sends_i[s] || ask_keeps_i[s]) || ask_room[s])
     `ALCOR_ASSUME((look_take_i[2*s+:2] & ~look_credit[2*s+:2]) == '0)
     // Results are the only use of credits in their collective.
@@ -128,11 +128,11 @@ module coll_pair #(
     `ALCOR_ASSUME(!unkept_i[s] || kept_q[s] != '0)
     `ALCOR_ASSUME(!unsent_i[s] || taken_q[s] > (CountW + 1)'(sends_data_i[s]))
     `ALCOR_ASSUME(!sends_data_i[s] || taken_q[s] != '0)
-    // Of this communicator, credits are taken before the signature is sent, which comes behind all phits.
+    // For this communicator, credits are taken before the signature is sent; the signature is sent after all phits.
     `ALCOR_ASSUME(!sent_q[s] || !(tapped[s] || looked[2*s+:2] != '0))
     `ALCOR_ASSUME(!sends_signature_i[s] || (!sent_q[s] && !sends_data_i[s] && taken_q[s] == '0 && !tapped[s] && looked[2*s+:2] == '0
                                             && !result_i[s]))
-    // Credits come that the partner has paid.
+    // Only credits that the partner has returned arrive.
     `ALCOR_ASSUME(!returned_i[s] || (returned_phits_i[s] != '0 && 4'(returned_phits_i[s]) <= paid_q[1-s]))
 
     assign tapped[s]         = ask_sends_i[s] && !ask_signature_i[s] && ask_row_i[s] == row;
@@ -167,7 +167,7 @@ module coll_pair #(
     assign pop[s]            = takes_i[s] && pick_row_i[s] == row && some[1-s] && head[1-s][1] == number_q[s][0];
     assign data_pop[s]       = pop[s] && !head_signature[s];
     assign signature_pop[s]  = pop[s] && head_signature[s];
-    // A collective has ended with the partner's signature, and when its own has left.
+    // A collective has ended when the partner's signature has been taken and the own signature has left.
     assign begins[s]         = begins_i[s] && sent_q[s] && got_q[s];
 
     always_ff @(posedge clk_i) begin
@@ -195,14 +195,14 @@ module coll_pair #(
 
   // ---------------------------------------------------------------- properties
 
-  // A phit that is sent has a place; one that can be taken is of the taker's collective, and of no earlier or later one.
+  // A sent phit has a place; a phit that can be taken belongs to the current collective of the taker.
   `ALCOR_ASSERT(p_room, ((data_sent | signature_sent) & ~way_room) == '0)
   `ALCOR_ASSERT(p_parity, (!pop[0] || head[1][3:1] == number_q[0]) && (!pop[1] || head[0][3:1] == number_q[1]))
   `ALCOR_ASSERT(p_one_signature, (signature_pop & got_q) == '0)
   // Own tokens have places.
   `ALCOR_ASSERT(p_kept, kept_q[0] < (CountW + 1)'(WINDOW) && kept_q[1] < (CountW + 1)'(WINDOW))
 
-  // Credits are conserved: left, taken, on the way, taken out, and paid.
+  // Credits are conserved: free, taken, of phits under way, of phits in the window, and returned.
   logic [1:0][5:0] sum, data, signatures;
   logic [1:0] same, follows, rows, enough;
   logic [1:0][2:0] sending, taking, next;
@@ -222,7 +222,7 @@ module coll_pair #(
         if (k < 32'(way_count[s])) begin
           if (way_words[s][k*EntryW]) signatures[s] = signatures[s] + 6'd1;
           else data[s] = data[s] + 6'd1;
-          // The number of a phit that follows this one, or is sent next.
+          // Number of the phit after this one, or of the phit that is sent next.
           next[s] = way_words[s][k*EntryW+1+:3];
           if (way_words[s][k*EntryW]) next[s] = next[s] + 3'd1;
           if (k + 1 == 32'(way_count[s])) follows[s] = follows[s] && sending[s] == next[s];
@@ -232,7 +232,7 @@ module coll_pair #(
       sum[s] = 6'(left[s][CountW*row+:CountW]) + 6'(returned_q[s]) + 6'(unsent_q[s]) - 6'(tapped_q[s])
           - 6'(looked_q[2*s]) - 6'(looked_q[2*s+1]) - 6'(result_q[s]) + 6'(taken_q[s]) + data[s]
           + 6'(unpaid[1-s][CountW*row+:CountW]) + 6'(popped_q[1-s]) + 6'(paid_q[1-s]);
-      // More are left than were taken in the cycle before.
+      // More credits are free than were taken in the cycle before.
       enough[s] = 6'(left[s][CountW*row+:CountW]) >= 6'(tapped_q[s]) + 6'(looked_q[2*s]) + 6'(looked_q[2*s+1])
           + 6'(result_q[s]);
       same[s] = kept_q[s] == 4'(stored[s][CountW*row+:CountW]) + 4'(reserved_q[s]) - 4'(unkept_q[s]) - 4'(freed_q[s]);
@@ -245,7 +245,7 @@ module coll_pair #(
   assign ahead = number_q[0] - number_q[1] + 3'd1;
   `ALCOR_ASSERT(p_ahead, ahead <= 3'd2)
 
-  // For induction: the phits on the way follow each other, and bits beside the counts are those of the counts.
+  // Invariants of the induction: phits under way are consecutive, and flags beside the counts agree with the counts.
   `ALCOR_ASSERT(p_follows, follows == '1)
   logic [1:0][2:0] between;
   assign between[0] = sending[0] - taking[1];

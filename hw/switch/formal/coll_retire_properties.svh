@@ -1,25 +1,25 @@
 `include "formal.svh"
 
-// Properties of `coll_retire`, included at its end: every write of a row and every cancelled row ends in the row's being
-// taken out of use, within a bound; no row is taken out of use twice; the other communicators go on between two pauses.
+// Properties of `coll_retire`, included at its end: each written row and each cancelled row is taken out of use within
+// a bound; no row is taken out of use twice; the other communicators continue between two pauses.
 //
-// Assumptions about the unit: the unit drains within `Busy` cycles of a pause, and a row that has been taken out of use is no longer
-// among the rows to be cancelled `Stale` cycles later. Everything else is free.
+// Assumptions about the unit: the unit drains within `Busy` cycles of a pause; `Stale` cycles after a row is taken out
+// of use, the row is not among the rows to be cancelled. All other inputs are free.
 
   `ALCOR_FORMAL_RESET
 
   localparam int unsigned Busy = 4;
   localparam int unsigned Stale = 5;
-  // A row that is written is closed, waits for the end of the rest, and is drained.
+  // A written row is closed, waits for the end of the rest period, and is drained.
   localparam int unsigned Closing = (REST > Settling) ? REST : Settling;
 
-  // Some row.
+  // An arbitrary row.
   (* anyconst *) logic [4:0] f_row;
 
-  // Cycles in a state, cycles since the row was closed, since a cancelled row has waited, since the last pause, since the row was
-  // taken out of use.
+  // Cycles in the current state; since the row was closed; of the wait of a cancelled row; since the last pause; since
+  // the row was taken out of use.
   logic [7:0] f_state_q, f_write_q, f_cancel_q, f_rest_q, f_gone_q;
-  // The row has been closed for a write, and is in use; it has been taken out of use and is still among the rows to be cancelled.
+  // The row is closed for a write and in use; the row is out of use and still among the rows to be cancelled.
   logic f_closed_q, f_old_q, f_past_pause_q;
   logic f_retired, f_closes;
 
@@ -49,17 +49,17 @@
   `ALCOR_ASSUME(!(state_q == Drain && f_state_q >= 8'(Busy)) || !busy_i)
   `ALCOR_ASSUME(f_gone_q != 8'(Stale) || !cancel_i[f_row])
 
-  // A row that is written is taken out of use, and so is a cancelled row, some time after.
+  // A written row and a cancelled row are taken out of use within a bound.
   `ALCOR_ASSERT(p_write_ends, f_write_q <= 8'(Closing + Busy + 2))
   `ALCOR_ASSERT(p_cancel_ends, f_cancel_q <= 8'(Settling + REST + Busy + 4))
   `ALCOR_IMPLIES(p_write_asks, f_retired && write_q, f_closed_q)
   `ALCOR_IMPLIES(p_cancel_asks, f_retired && !write_q, cancel_q[f_row])
-  // Never twice.
+  // No row is taken out of use twice.
   `ALCOR_IMPLIES(p_closed_once, f_closes, !f_closed_q)
   `ALCOR_IMPLIES(p_cancelled_once, f_retired && !write_q, !f_old_q)
-  // Nothing of the row is under way.
+  // The row has no phit under way.
   `ALCOR_IMPLIES(p_drained, f_retired, pause_o ? !busy_i : write_q && !under_way_i[f_row])
-  // Rows are not written while one is taken out of use, and the others rest between two pauses.
+  // No row is written while a row is taken out of use; two pauses have a rest period between them.
   `ALCOR_IMPLIES(p_held, retire_o.valid || close_o.valid || pause_o, hold_o)
   `ALCOR_IMPLIES(p_rests, pause_o && !f_past_pause_q, f_rest_q == 8'(REST))
 
@@ -96,7 +96,7 @@
     end
   end
 
-  // The row is taken out of use, is in use again, and is cancelled.
+  // A cancelled row was taken out of use before.
   logic p_twice_seen_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) p_twice_seen_q <= 1'b0;

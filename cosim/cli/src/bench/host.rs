@@ -83,7 +83,7 @@ fn calls_of(batches: u64) -> nix::Result<u64> {
         .map_err(|error| nix::Error::from_raw(error.raw_os_error().unwrap_or_default()))?;
     let pid = Pid::from_raw(child.id() as i32);
     let counted = follow(pid);
-    // It has stopped, or failed.
+    // The server has ended or failed.
     let _ = child.kill();
     let _ = child.wait();
     counted
@@ -130,8 +130,8 @@ impl Served {
                     .spawn()
             })
             .map_err(failed)?;
-        // The server prints a line once it listens. If it prints nothing, the error of attaching has
-        // the reason.
+        // The server prints a line once it listens. If it prints nothing, the error of attaching
+        // has the reason.
         if let Some(out) = child.stdout.take() {
             let mut says = String::new();
             BufReader::new(out).read_line(&mut says).map_err(failed)?;
@@ -142,7 +142,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The server may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -160,7 +160,7 @@ pub fn remembered(args: &StoreArgs) -> Result<(Vec<Bench>, Vec<String>), Error> 
 
 /// Collectives over the number of boards, for all stored configurations, the latest first.
 fn over_boards(measured: &[&Measured]) -> Result<Vec<Plot>, Error> {
-    // Without the configurations, no number of boards is known, and nothing is drawn.
+    // Without the configurations, no number of boards is known, so no plot is drawn.
     let configs = build::backend().configs().ok();
     let boards = |config: &str| {
         let found = configs.as_ref()?.get(config).ok()?;

@@ -44,12 +44,12 @@ pub struct Rival {
 /// The input of `hw/core/rival/run.py`.
 #[derive(Serialize)]
 struct Task<'a> {
-    /// Of `core`, in the order of compilation.
+    /// Sources of `core`, in the order of compilation.
     sources: Vec<PathBuf>,
     includes: Vec<PathBuf>,
     parameters: &'a BTreeMap<String, u64>,
     abi: Abi,
-    /// Bytes of each rank's completion ring, which lies at the start of its memory.
+    /// Bytes of each rank's completion ring, at the start of its memory.
     ring_bytes: u32,
     calls: &'a Calls,
 }
@@ -64,14 +64,14 @@ struct Abi {
     events: u32,
 }
 
-/// Its output.
+/// Output of the rival's run.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Played {
     /// Cycles from the first call to the end of the last.
     pub cycles: u64,
     /// The wall-clock time.
     pub seconds: f64,
-    /// Of cocotb and cocotbext-axi.
+    /// Versions of cocotb and cocotbext-axi.
     pub versions: String,
 }
 
@@ -425,7 +425,7 @@ impl PortLayer for TapPort {
             self.push(Call::Write(rank::IRQ_ENABLE, awaited.0));
         }
         let wake = self.port.wait(awaited, deadline)?;
-        // A wait that ended at its deadline lies between two reads of a register. One read is kept.
+        // A wait that ended at its deadline is between two reads of a register. One read is kept.
         if let Wake::Raised(raised) = wake {
             self.push(Call::Irq);
             self.push(Call::Read(rank::CAUSES, raised.0));

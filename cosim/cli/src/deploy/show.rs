@@ -11,7 +11,7 @@ pub struct Show {
     spinner: Option<ProgressBar>,
 }
 
-/// A step, as it is shown.
+/// The line of a step.
 pub fn line(step: Step, what: &str) -> String {
     format!(
         "[{:>2}/{}] {step:<13} {what}",

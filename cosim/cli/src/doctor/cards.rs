@@ -12,7 +12,7 @@ pub fn findings() -> Vec<(String, Finding)> {
     let machine = Machine::local();
     let mut findings = cards(&machine);
     let path = farm::path(None);
-    // Nobody needs a farm.
+    // A farm is optional.
     if path.exists() {
         match Farm::read(&path) {
             Ok(farm) => findings.extend(boards(&farm, &machine, &host_name().unwrap_or_default())),
@@ -138,7 +138,7 @@ fn look_at(farm: &Farm, board: &Board, machine: &Machine, here: &str) -> Finding
             "at {address}, serial {}",
             serial.as_deref().unwrap_or_default()
         )),
-        // It can be used, and not programmed.
+        // The card can be used, but not programmed.
         false => Ok(format!(
             "at {address}; can't be deployed to: {}",
             lacks.join("; ")

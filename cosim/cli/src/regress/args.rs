@@ -259,8 +259,8 @@ Exit codes:
 Files:
   regress.toml          profiles and programs
   target/alcor-results  the results of the last runs, a file for each backend
-  alcor-report          a folder for each test that failed, unless --report
-                        names another place";
+  alcor-report          a folder for each explained failure; --report names
+                        another place";
 
 /// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -271,18 +271,18 @@ pub enum Format {
     Json,
 }
 
-/// When waves are recorded.
+/// Tests with recorded waves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WavesWhen {
     /// Not at all
     Never,
-    /// Of tests that are explained, in a run of their own
+    /// For explained tests, in a separate run
     OnFailure,
-    /// Of every test
+    /// For every test
     Always,
 }
 
-/// Where waves and explanations go unless `--report` says so.
+/// Default folder of waves and explanations; `--report` names another one.
 const FOLDER: &str = "alcor-report";
 
 impl Args {

@@ -20,7 +20,7 @@ fn between(before: &Kept, now: &Kept, percent: Option<f64>) -> Option<Change> {
         (_, Ending::Failed) => Some(Change::NewlyFailing),
         (_, Ending::Passed) => Some(Change::NewlyPassing),
         (_, Ending::Skipped) => Some(Change::NewlySkipped),
-        // Nothing was learned of it.
+        // The run has no result of this test.
         (_, Ending::NotRun) => None,
     }
 }
@@ -119,7 +119,7 @@ mod tests {
             (Skipped, Skipped, None),
             (Passed, Passed, None),
         ] {
-            // Where a test failed, its cycles say nothing.
+            // The cycles of a failed test are not compared.
             let cycles = if before == Passed && now == Passed {
                 5
             } else {

@@ -52,7 +52,7 @@ impl Estimate {
         }
     }
 
-    /// It has ended.
+    /// A test has ended.
     pub fn ended(&mut self, lane: usize, outcome: &Outcome) {
         let key = (lane, outcome.test.name);
         self.running.remove(&(key, outcome.run_seed));
@@ -82,7 +82,7 @@ impl Estimate {
         Some(longest.max(all / self.boards))
     }
 
-    /// The estimate for a test without an earlier duration: the mean of such tests in this run, or
+    /// The estimate for a test without an earlier duration: the mean of these tests in this run, or
     /// else of all known durations.
     fn guess(&self) -> Option<Duration> {
         let (sum, number) = match self.learned {

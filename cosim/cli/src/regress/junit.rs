@@ -49,12 +49,12 @@ impl Junit {
         }
     }
 
-    /// Marks that there is something new to write.
+    /// Marks that results have changed since the last writing.
     pub fn touch(&mut self) {
         self.is_due = true;
     }
 
-    /// Writes the file if there is something new and the last writing was long enough ago. Returns
+    /// Writes the file if results have changed and the last writing was long enough ago. Returns
     /// the first error, once.
     pub fn update<'a>(&mut self, parts: impl FnOnce() -> Vec<Part<'a>>) -> Option<Error> {
         let is_early = self

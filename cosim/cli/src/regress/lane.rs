@@ -128,7 +128,7 @@ impl Lane {
         }
     }
 
-    /// When waves are recorded. Programs have waves of failed runs only.
+    /// Tests with recorded waves. Programs have waves of failed runs only.
     pub fn waves(&self) -> WavesWhen {
         if let (Some(_), Some(WavesWhen::Always)) = (&self.programs, self.waves) {
             return WavesWhen::OnFailure;

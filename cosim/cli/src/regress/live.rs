@@ -91,7 +91,7 @@ pub struct Live<'a> {
     /// Tests that have failed.
     failures: &'a Cell<usize>,
     is_annotated: bool,
-    /// Whether something could not be written.
+    /// Whether a file could not be written.
     pub is_unwritten: bool,
     /// Whether a test was abandoned; its thread still runs.
     pub is_abandoned: bool,
@@ -223,7 +223,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Reports that something could not be written, for the first time.
+    /// Reports the first file that could not be written.
     pub fn unwritten(&mut self, error: &Error) {
         if !self.is_unwritten {
             self.is_unwritten = true;

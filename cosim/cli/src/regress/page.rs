@@ -154,7 +154,7 @@ fn explanation(
             what: what(lane.waves_cycles, file),
         })
         .collect();
-    // Those of whole tests lie beside the page.
+    // Waves of whole tests are beside the page.
     let case = Case {
         test: outcome.test,
         seed: outcome.run_seed,

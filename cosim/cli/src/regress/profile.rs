@@ -142,7 +142,7 @@ pub enum ProfileError {
         backend: String,
         problem: String,
     },
-    /// There is no such profile.
+    /// The profile does not exist.
     #[error("{path} has no profile `{name}`; it has {known}", path = path.display())]
     Unknown {
         path: PathBuf,

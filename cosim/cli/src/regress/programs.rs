@@ -25,7 +25,7 @@ use crate::backends;
 #[serde(deny_unknown_fields)]
 pub struct Program {
     name: String,
-    /// The program and its arguments; `{seed}` in one stands for the seed.
+    /// The program and its arguments; `{seed}` in one of them is replaced by the seed.
     run: Vec<String>,
     #[serde(default = "default_backends")]
     backends: Vec<String>,
@@ -72,7 +72,7 @@ const OUTPUT_FILE: &str = "output.txt";
 pub struct Programs {
     /// Each with its seed.
     pub cases: Vec<Case>,
-    /// By the names of the tests.
+    /// Runs by the names of the tests.
     runs: BTreeMap<&'static str, Arc<Run>>,
 }
 
@@ -368,7 +368,7 @@ impl Run {
         };
         let (stdout, stderr) = (text(readers.0), text(readers.1));
         let read = fs::read_to_string(&stats).ok();
-        // It may not be there.
+        // The file may not exist.
         let _ = fs::remove_file(&stats);
         Ok(Ended {
             status,

@@ -106,7 +106,7 @@ impl Progress {
     /// Prints a line that stays.
     pub fn println(&self, line: &str) {
         match &self.screen {
-            // A terminal that is gone has nobody to tell.
+            // Errors of a closed terminal have no receiver.
             Some(screen) => drop(screen.all.println(line)),
             None => eprintln!("{line}"),
         }
@@ -185,7 +185,7 @@ impl Screen {
             self.all.remove(&line);
         }
         if let Verdict::Failed(failure) = verdict {
-            // A terminal that is gone has nobody to tell.
+            // Errors of a closed terminal have no receiver.
             let _ = self.all.println(format!("{name} failed: {failure}"));
         }
         self.bar.inc(1);
@@ -203,7 +203,7 @@ fn styled(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// After a panic elsewhere, a count may be too small at worst.
+/// Locks, also after a panic of another thread: at worst a count is too small.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

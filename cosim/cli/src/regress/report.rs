@@ -91,7 +91,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Why a test did not pass.
+/// Message of a test that did not pass.
 pub fn message(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::Passed => None,
@@ -147,7 +147,7 @@ pub fn write(
         let coverage = folder.join("coverage.json");
         match part.coverage {
             Some(counts) => write_file(folder, "coverage.json", &json(counts))?,
-            // That of an earlier run is not of this one.
+            // A file of an earlier run does not belong to this run.
             None if coverage.exists() => {
                 fs::remove_file(&coverage).map_err(Error::write(&coverage))?;
             }

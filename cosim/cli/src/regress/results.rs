@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::lane::Lane;
 use crate::store::{Entry, Store, seconds_now};
 
-/// How a test ended, in one word.
+/// End of a test, as one word.
 pub fn ending(verdict: &Verdict) -> Ending {
     match verdict {
         Verdict::Passed => Ending::Passed,
@@ -158,7 +158,7 @@ impl Store<Run> {
 pub mod tests {
     use super::*;
 
-    /// A run of tests, all of which passed.
+    /// A run of tests that all passed.
     pub fn run(ended: u64, tests: &[&str]) -> Run {
         let kept = |test: &&str| Kept {
             test: (*test).to_owned(),

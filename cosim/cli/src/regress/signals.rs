@@ -16,7 +16,7 @@ impl Signals {
     pub fn take() -> Result<Signals, Error> {
         let (came, first) = (Arc::new(AtomicBool::new(false)), Arc::default());
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: the first signal finds the flag down.
+            // The order matters: the first signal must find the flag cleared.
             let code = i32::from(Exit::Signal(signal).code());
             flag::register_conditional_shutdown(signal, code, Arc::clone(&came))
                 .and_then(|_| flag::register(signal, Arc::clone(&came)))

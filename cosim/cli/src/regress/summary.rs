@@ -55,7 +55,7 @@ impl Counts {
         } += 1;
     }
 
-    /// How many there are.
+    /// Number of all tests.
     pub fn all(&self) -> usize {
         self.passed + self.failed + self.skipped + self.not_run
     }
@@ -242,7 +242,7 @@ impl Summary<'_> {
         Ok(())
     }
 
-    /// What is new against earlier runs.
+    /// Differences from earlier runs.
     fn news(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(comparison) = self.comparison else {
             return Ok(());
@@ -309,7 +309,7 @@ impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lane = self.lane;
         if self.outcomes.is_empty() {
-            // The filter has matched something, or there would be no run.
+            // The filter has matched a test; otherwise there is no run.
             writeln!(f, "this part has no tests; the other parts have them")?;
         } else {
             self.table(f)?;

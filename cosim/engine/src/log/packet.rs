@@ -43,7 +43,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Of a stream, as the traffic digest numbers them.
+    /// The place of a stream, by its number in the traffic digest.
     pub(crate) fn of_stream(stream: u8) -> Self {
         let rank = u32::from(stream / 4);
         match stream % 4 {
@@ -88,11 +88,11 @@ pub(crate) fn channel_name(channel: Channel) -> &'static str {
 pub struct PacketHeader {
     /// Packet type; none on the collectives' channels.
     pub kind: Option<PacketType>,
-    /// The rank that it is from.
+    /// Source rank.
     pub source: Option<u32>,
     /// The target rank.
     pub target: u32,
-    /// The command's id: of extended puts, gets and their data, only the last packet has it.
+    /// Command id. Of an extended put, a get and its data, only the last packet has the id.
     pub id: Option<u32>,
     /// Window slot.
     pub slot: Option<u32>,
@@ -120,7 +120,7 @@ pub(crate) struct Extent {
 }
 
 /// Extracts the words from beats of `unit` words: header words begin in the first beat, payload in
-/// the second. Words behind their ends have no meaning.
+/// the second. Words after their ends have no meaning.
 pub(crate) fn words_of(beats: &[u32], unit: usize) -> Vec<u32> {
     let Some(&first) = beats.first() else {
         return Vec::new();
@@ -188,7 +188,7 @@ pub(crate) fn counts(words: &[u32]) -> (usize, usize) {
 }
 
 impl PacketHeader {
-    /// Of a packet of the coprocessors.
+    /// The header of a packet of the coprocessors.
     pub(crate) fn of(words: &[u32]) -> Self {
         let at = |index: usize| words.get(index).copied();
         let Some(first) = at(0) else {
@@ -322,7 +322,7 @@ impl fmt::Display for PacketHeader {
 /// The header of a phit of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PhitHeader {
-    /// A rank on the board that it goes to.
+    /// A rank on the destination board.
     pub target: u32,
     /// The communicator's row.
     pub context: u32,
@@ -336,7 +336,7 @@ pub struct PhitHeader {
     pub kind: u32,
     /// Alternates from one collective of the communicator to the next.
     pub parity: u32,
-    /// Place of its first word in the message.
+    /// Place of the first word in the message.
     pub word: u32,
 }
 
@@ -393,17 +393,17 @@ impl fmt::Display for PhitHeader {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoggedPacket {
-    /// The number of resets before it.
+    /// Number of resets before the packet.
     pub run: u32,
-    /// The cycle of its first word, since reset.
+    /// Cycle of the first word, since reset.
     pub cycle: u64,
-    /// The cycle after its last word.
+    /// Cycle after the last word.
     pub end: u64,
     /// The board's number.
     pub board: u32,
     /// Place of the observation.
     pub place: Place,
-    /// The fields of its header.
+    /// Fields of the header.
     pub header: PacketHeader,
     /// For a phit of a collective, the fields of its header; those of the coprocessors' packets
     /// have no meaning then.

@@ -19,7 +19,7 @@ impl Farm {
                 let name = &programmer.name;
                 return Some(format!("programmer {name}: timeout_s must be more than 0"));
             }
-            // What its command asks for is known but for its values.
+            // The placeholders of the command must be known; their values do not matter here.
             let any = Job {
                 bit: PathBuf::new(),
                 serial: Some(String::new()),

@@ -14,10 +14,10 @@ pub enum FarmError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the error.
         source: io::Error,
     },
-    /// The file is no TOML, or not with these keys.
+    /// The file is not TOML, or has other keys.
     #[error("{path}, line {line}: {message}", path = path.display())]
     Toml {
         /// The file.

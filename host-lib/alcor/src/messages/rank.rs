@@ -14,24 +14,25 @@ use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 /// the host. An expected message goes straight into the buffer of its receive.
 ///
 /// A short message travels at once, and completes when a receive or the receiver's library has
-/// taken the message. A [synchronous](Rank::ssend) message completes only with a receive. If a message is longer than
-/// [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the receiver's hardware fetches
-/// the data, and the message completes when a receive has taken it. No message is dropped.
+/// taken the message. A [synchronous](Rank::ssend) message completes only with a receive. If a
+/// message is longer than [`BoardInfo::fragment_bytes`](crate::BoardInfo::fragment_bytes), the
+/// receiver's hardware fetches the data, and the message completes when a receive has taken it. No
+/// message is dropped.
 ///
 /// The hardware holds a number of unexpected messages of each source: the depth of the queues
-/// divided by the number of ranks
-/// ([`BoardInfo::message_depth`](crate::BoardInfo::message_depth) / [`Rank::nprocs`]), and at least
-/// one. Further messages wait in the library of the sender. A rank that has waited for 4096 cycles,
-/// for whatever event, takes these messages over from its hardware, and makes room. So a message
-/// arrives behind any number of messages that the rank has not received. Short messages are then in
-/// the host memory of the receiver, and long messages in the node memory of the sender.
+/// divided by the number of ranks ([`BoardInfo::message_depth`](crate::BoardInfo::message_depth) /
+/// [`Rank::nprocs`]), and at least one. Further messages wait in the library of the sender. A rank
+/// that waits for long, for any event, takes unexpected messages over from its hardware, and makes
+/// room. So a message arrives even if the rank has left any number of earlier messages unreceived.
+/// Short messages are then in the host memory of the receiver, and long messages in the node memory
+/// of the sender.
 ///
 /// [`Options::unexpected_bytes`](crate::Options::unexpected_bytes) limits this host memory. Beyond
 /// the limit, calls fail with [`Error::UnexpectedMessages`].
 ///
 /// On boards with [kernels](Rank::kernel) the library does not take over long messages, because a
 /// kernel does not keep the payload. There a rank must receive long messages before it waits for a
-/// message behind them.
+/// later message.
 ///
 /// These calls fail with [`Error::MissingCapability`] on boards without message engines, with
 /// [`Error::MessageRoom`] if the queues or the ring are too short for the number of ranks, with
@@ -71,7 +72,8 @@ impl Rank {
         Peers::RUN.send(self, to.0, tag, values)
     }
 
-    /// Sends `values` in the synchronous mode of MPI: returns after a receive has taken the message.
+    /// Sends `values` in the synchronous mode of MPI: returns after a receive has taken the
+    /// message.
     ///
     /// The calls differ in the guarantee that a completion gives:
     ///
@@ -82,8 +84,8 @@ impl Rank {
     /// | [`Rank::send`] and [`Rank::isend`], long | a receive has taken the message |
     /// | [`Rank::ssend`] and [`Rank::issend`] | a receive has taken the message |
     ///
-    /// The payload of a synchronous message stays at the sender until a receive takes the message, so
-    /// the receiver's library cannot complete the send. The receiver's hardware then fetches the
+    /// The payload of a synchronous message stays at the sender until a receive takes the message,
+    /// so the receiver's library cannot complete the send. The receiver's hardware then fetches the
     /// payload. A short synchronous message therefore takes longer than a short message.
     ///
     /// # Errors
@@ -237,8 +239,8 @@ impl Rank {
         Peers::RUN.isend(self, to.0, tag, local)
     }
 
-    /// Starts a send of all of `local` in the synchronous mode of MPI. The request is complete when a
-    /// receive has taken the message: see [`Rank::ssend`].
+    /// Starts a send of all of `local` in the synchronous mode of MPI. The request is complete when
+    /// a receive has taken the message: see [`Rank::ssend`].
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general.
@@ -306,7 +308,7 @@ impl Rank {
     }
 
     /// Waits until a message matches this source and tag, and leaves the message in the queue. The
-    /// message is the one that a receive would take next.
+    /// message is the next one that a receive would take.
     ///
     /// # Errors
     /// As [messages](Rank#messages) in general; [`Error::Watchdog`].
@@ -368,8 +370,8 @@ impl Rank {
     /// [kernels](Rank::kernel), long messages cannot be taken over.
     ///
     /// # Errors
-    /// As [`Rank::probe`]; [`Error::UnexpectedMessages`]; [`Error::MissingCapability`] on boards with
-    /// kernels, for or behind a long message.
+    /// As [`Rank::probe`]; [`Error::UnexpectedMessages`]; [`Error::MissingCapability`] on boards
+    /// with kernels, for a long message or for a message after a long one.
     ///
     /// # Examples
     /// [`MatchedMessage`] has a longer one.
