@@ -137,6 +137,25 @@ impl H2c {
     /// # Errors
     /// [`Error::BufferAlignment`] when buffer and `to` have different offsets in a page;
     /// [`Error::Short`], [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`].
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::standin::{Memory, StandIn};
+    /// use xdma::{CardAddr, DmaBuffer};
+    ///
+    /// let standin = StandIn::new(Memory::new(0x1000))?;
+    /// let card = standin.machine().only_card()?;
+    /// let (mut to_card, mut from_card) = (card.h2c(0)?, card.c2h(0)?);
+    /// let place = CardAddr(0x104);
+    /// let mut buffer = DmaBuffer::facing(place, 3)?;
+    /// buffer.copy_from_slice(&[1, 2, 3]);
+    /// to_card.write_buffer(place, &buffer)?;
+    /// let mut found = DmaBuffer::facing(place, 3)?;
+    /// from_card.read_buffer(place, &mut found)?;
+    /// assert_eq!(found[..], [1, 2, 3]);
+    /// assert!(to_card.node().ends_with("xdma2_h2c_0"));
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
     pub fn write_buffer(&mut self, to: CardAddr, buffer: &DmaBuffer) -> Result<()> {
         self.0.faces(to, buffer)?;
         let Channel { io, node, .. } = &mut self.0;
