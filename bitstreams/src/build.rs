@@ -51,13 +51,14 @@ const MOST: usize = 128;
 /// tables.
 pub(crate) fn check_name(path: &Path, key: &'static str, value: &str) -> Result<()> {
     let is_plain = value.bytes().all(|byte| (0x20..0x7f).contains(&byte));
-    match is_plain && (1..=MOST).contains(&value.len()) && value.trim() == value {
-        true => Ok(()),
-        false => Err(Error::BadValue {
+    if is_plain && (1..=MOST).contains(&value.len()) && value.trim() == value {
+        Ok(())
+    } else {
+        Err(Error::BadValue {
             path: path.to_owned(),
             key,
             found: printable(value, 40),
             rule: "a name must have 1 to 128 printable ASCII characters",
-        }),
+        })
     }
 }

@@ -221,15 +221,16 @@ fn same(
     (left, left_in): (&str, &'static str),
     (right, right_in): (&str, &'static str),
 ) -> Result<()> {
-    match left.eq_ignore_ascii_case(right) {
-        true => Ok(()),
-        false => Err(Error::Contradiction {
+    if left.eq_ignore_ascii_case(right) {
+        Ok(())
+    } else {
+        Err(Error::Contradiction {
             key,
             left: left.to_owned(),
             left_in,
             right: right.to_owned(),
             right_in,
-        }),
+        })
     }
 }
 

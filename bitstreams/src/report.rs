@@ -105,9 +105,10 @@ impl Timing {
             let count = field(title).filter(|count| *count >= 0.0);
             failing += count.ok_or_else(|| missing("count of failing endpoints"))? as u64;
         }
-        match timing.is_met() && failing == 0 {
-            true => Ok(timing),
-            false => Err(Error::TimingFailed { timing, failing }),
+        if timing.is_met() && failing == 0 {
+            Ok(timing)
+        } else {
+            Err(Error::TimingFailed { timing, failing })
         }
     }
 }

@@ -93,7 +93,7 @@ pub struct Args {
     /// collectives, rma2 for host, rma4 for sim; for alpu the matching units of alpu128 and alpu256
     /// with blocks of 8, 16 and 32, and queues of mpi2; for messages mpi2, rma2-wide, and the rates
     /// of rma4]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = crate::build::config)]
     config: Option<String>,
     /// Format of the rows
     #[arg(long, value_enum, default_value = "table")]

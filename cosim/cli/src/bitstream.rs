@@ -122,9 +122,10 @@ fn show(entries: &[Entry]) -> Exit {
             Cell::new(&manifest.board),
             Cell::new(&manifest.configuration),
             Cell::new(manifest.revision),
-            Cell::new(match manifest.abi_hash.0 == alcor_abi::ABI_HASH {
-                true => "this program's".into(),
-                false => manifest.abi_hash.to_string(),
+            Cell::new(if manifest.abi_hash.0 == alcor_abi::ABI_HASH {
+                "this program's".into()
+            } else {
+                manifest.abi_hash.to_string()
             }),
             right(format!("{worst:.3} ns")),
             right(luts),

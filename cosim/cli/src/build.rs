@@ -1,6 +1,7 @@
 //! `alcor build`: models of several configurations at a time; and the progress of builds.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -78,6 +79,12 @@ pub fn run(args: &Args) -> CommandResult {
     let exit = shown(failures);
     println!("{} of {all} models are ready", all - failed);
     Ok(exit)
+}
+
+/// The configuration that a command line names: `NAME`, or its URI `cosim:NAME`, as other commands
+/// take it.
+pub fn config(text: &str) -> Result<String, Infallible> {
+    Ok(rest(text).to_owned())
 }
 
 /// Configurations may be given as URIs, like for other commands.

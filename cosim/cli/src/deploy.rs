@@ -108,9 +108,10 @@ fn prepare(args: &Args) -> Result<Deploy, Error> {
     // A card by its address needs no farm; the farm may have its serial number.
     let path = farm::path(args.boards.as_deref());
     let is_needed = args.board.is_some() || args.boards.is_some();
-    let farm = match is_needed || path.exists() {
-        true => Some(Farm::read(&path)?),
-        false => None,
+    let farm = if is_needed || path.exists() {
+        Some(Farm::read(&path)?)
+    } else {
+        None
     };
     let board = match (&farm, &args.board, args.card) {
         (Some(farm), Some(name), _) => Some(farm.board_on(name, &here)?),

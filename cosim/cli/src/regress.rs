@@ -264,9 +264,10 @@ impl<'a> Regression<'a> {
     ) -> Result<Self, Error> {
         let board = |lane: &Arc<Lane>| {
             let uri = args.logs.add_to_uri(&lane.backend)?;
-            match lane.coverage {
-                true => backends::with_coverage(&uri),
-                false => Ok(uri),
+            if lane.coverage {
+                backends::with_coverage(&uri)
+            } else {
+                Ok(uri)
             }
         };
         let collector = |lane: &Arc<Lane>| lane.coverage.then(Arc::default);

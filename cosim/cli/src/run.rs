@@ -43,6 +43,7 @@ pub struct Args {
         long,
         value_name = "NAME",
         default_value = "rma4",
+        value_parser = crate::build::config,
         conflicts_with = "backend"
     )]
     config: String,

@@ -30,7 +30,7 @@ use crate::exit::{CommandResult, Error, Exit};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The cluster: a configuration of hw/core/configs.toml, with options as after cosim:
-    #[arg(long, value_name = "NAME", default_value = "rma4")]
+    #[arg(long, value_name = "NAME", default_value = "rma4", value_parser = crate::build::config)]
     config: String,
 
     /// Number of ranks of a run [default: all ranks of the boards]
@@ -93,6 +93,11 @@ impl Attendance {
     }
 }
 
+/// A number with its noun, in the plural if needed.
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 fn lock(attendance: &Mutex<Attendance>) -> MutexGuard<'_, Attendance> {
     attendance.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -147,10 +152,12 @@ pub fn run(args: &Args) -> CommandResult {
     });
     let (uri, size) = (server.uri(), server.ranks());
     let says = format!(
-        "{}, {boards} boards, {size} ranks: {uri}\n\
+        "{}, {}, {}: {uri}\n\
          export {}={uri} {}={size}\n\
          {}=0 PROGRAM    # and so on, up to {}\n",
         args.config,
+        count(boards, "board"),
+        count(size as usize, "rank"),
         Launch::CLUSTER,
         Launch::SIZE,
         Launch::RANK,

@@ -160,3 +160,53 @@ fn blocks_that_are_synthesised_are_there() {
         "{says}"
     );
 }
+
+/// The page for users of MPI names functions that exist, in Rust and in C.
+#[test]
+fn functions_for_users_of_mpi_are_there() {
+    let root = source().join("../../..");
+    let mut library = String::new();
+    let mut folders = vec![root.join("host-lib/alcor/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                library += &fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    // The functions of each type: those between the line of an `impl` and its last line.
+    let begins = Regex::new(r"^impl(?:<[^>]*>)? (\w+)").unwrap();
+    let function = Regex::new(r"^    pub fn (\w+)").unwrap();
+    let mut there = BTreeSet::new();
+    let mut owner = String::new();
+    for line in library.lines() {
+        if let Some(found) = begins.captures(line) {
+            owner = found[1].to_owned();
+        } else if let Some(found) = function.captures(line) {
+            there.insert(format!("{owner}::{}", &found[1]));
+        }
+    }
+    let header = fs::read_to_string(root.join("host-lib/capi/include/alcor.h")).unwrap();
+    let page = read("mpi.md");
+    let name = Regex::new(r"`([A-Z]\w+::\w+)`|`(alcor_\w+)`").unwrap();
+    let mut seen = 0;
+    for found in name.captures_iter(&page) {
+        match (found.get(1), found.get(2)) {
+            (Some(name), _) => assert!(there.contains(name.as_str()), "{}", name.as_str()),
+            (_, Some(name)) => assert!(
+                header.contains(&format!(" {}(", name.as_str())),
+                "{}",
+                name.as_str()
+            ),
+            _ => {}
+        }
+        seen += 1;
+    }
+    assert!(seen > 90, "{seen}");
+    // Elements and the largest tag.
+    assert_eq!(alcor::TAG_UB, (1 << 26) - 1);
+    assert!(page.contains("2^26 − 1"));
+}

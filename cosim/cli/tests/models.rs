@@ -94,12 +94,13 @@ impl Checkout {
         let entries = fs::read_dir(&self.models).unwrap().map(Result::unwrap);
         for entry in entries.filter(|entry| entry.path().is_dir()) {
             let used = entry.path().join("used");
-            let files = match used.is_file() {
-                true => vec![used],
-                false => fs::read_dir(entry.path())
+            let files = if used.is_file() {
+                vec![used]
+            } else {
+                fs::read_dir(entry.path())
                     .unwrap()
                     .map(|file| file.unwrap().path())
-                    .collect(),
+                    .collect()
             };
             for file in files.iter().filter(|file| file.is_file()) {
                 let file = fs::File::options().append(true).open(file).unwrap();
@@ -234,9 +235,10 @@ fn builds_of_clones_that_share_a_cache_can_be_killed() {
         for child in &mut children {
             // The process alone, whose compilers go on, or all of them.
             let pid = Pid::from_child(child);
-            let _ = match random.random() {
-                true => kill_process(pid, Signal::KILL),
-                false => kill_process_group(pid, Signal::KILL),
+            let _ = if random.random() {
+                kill_process(pid, Signal::KILL)
+            } else {
+                kill_process_group(pid, Signal::KILL)
             };
             child.wait().unwrap();
         }

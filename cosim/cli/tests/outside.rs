@@ -106,6 +106,27 @@ fn block<'a>(text: &'a str, kind: &str) -> &'a str {
     rest.split_once("```").unwrap().0
 }
 
+/// The README's beginning has what a first program needs, and what Alcor cannot do yet.
+#[test]
+fn the_first_screens_of_the_readme_say_what_a_user_needs() {
+    let readme = include_str!("../../../README.md");
+    let (beginning, _) = readme.split_once("A second board or a third").unwrap();
+    assert!(beginning.lines().count() < 75);
+    for words in [
+        "**No card has run Alcor yet**",
+        "[dependencies]",
+        "not on crates.io",
+        "alcor setup",
+        "the first run builds the model of the board: 1 to 2 minutes",
+        "1 MiB of node memory",
+        "docs/book/src/configurations.md#limits",
+        "docs/book/src/getting-started.md",
+        "docs/book/src/environment.md",
+    ] {
+        assert!(beginning.contains(words), "{words}");
+    }
+}
+
 /// The README's crate is built outside of the clone, and its program runs.
 #[test]
 fn the_readmes_crate_runs_as_it_is() {
@@ -119,10 +140,7 @@ fn the_readmes_crate_runs_as_it_is() {
     // The same versions, and so nothing to download.
     fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
 
-    let mut cargo = outside.command(env!("CARGO"));
-    cargo.args(["run", "--release", "--offline"]);
-    cargo.env("CARGO_TARGET_DIR", target());
-    let (code, _, err) = said(&mut cargo);
+    let (code, _, err) = cargo(&outside, &["run"]);
     assert_eq!(code, 0, "{err}");
 }
 
@@ -143,10 +161,7 @@ fn the_verilator_crate_works_outside() {
     outside.write("rtl/counter.sv", COUNTER);
     fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
 
-    let mut cargo = outside.command(env!("CARGO"));
-    cargo.args(["run", "--release", "--offline"]);
-    cargo.env("CARGO_TARGET_DIR", target());
-    let (code, out, err) = said(&mut cargo);
+    let (code, out, err) = cargo(&outside, &["run"]);
     assert_eq!((code, &*out), (0, "30\n"), "{err}");
 }
 
@@ -157,6 +172,119 @@ module counter (input logic clk_i, input logic [7:0] step_i, output logic [15:0]
   always_ff @(posedge clk_i) count_o <= count_o + 16'(step_i);
 endmodule
 ";
+
+/// Runs cargo in a crate of the folder `work`, with the profile of [`PROFILE`].
+fn cargo(outside: &Outside, arguments: &[&str]) -> (i32, String, String) {
+    let mut cargo = outside.command(env!("CARGO"));
+    cargo.args(arguments).args(["--release", "--offline"]);
+    cargo.env("CARGO_TARGET_DIR", target());
+    said(&mut cargo)
+}
+
+/// The lines of a program in a document, without those that rustdoc hides.
+fn visible(program: &str) -> String {
+    let lines = program.lines();
+    lines
+        .filter(|line| *line != "#" && !line.starts_with("# "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// Writes a package with the dependencies that a document shows, whose paths are those of a clone.
+fn write_package(outside: &Outside, name: &str, dependencies: &str) {
+    let root = root();
+    let paths = dependencies.replace("../alcor/", &format!("{}/", root.display()));
+    assert_ne!(paths, dependencies);
+    let package = format!("[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    outside.write("Cargo.toml", &format!("{package}\n{paths}\n{PROFILE}"));
+    fs::copy(root.join("Cargo.lock"), outside.path("work/Cargo.lock")).unwrap();
+}
+
+/// The project with files of the Verilator crate's tutorial: its test passes, and fails when the
+/// reference differs.
+#[test]
+fn the_project_of_the_verilator_tutorial_works() {
+    let outside = Outside::new();
+    let tutorial = include_str!("../../verilated/TUTORIAL.md");
+    write_package(&outside, "fifo", block(tutorial, "toml"));
+    // The tools of this machine.
+    let lines = visible(block(tutorial, "rust,no_run"));
+    let is_of_others = |line: &&str| line.contains(".verilator(") || line.contains(".compiler(");
+    let (others, test): (Vec<&str>, Vec<&str>) = lines.lines().partition(is_of_others);
+    assert_eq!(others.len(), 2);
+    outside.write("tests/fifo.rs", &test.join("\n"));
+    outside.write("tests/reference.cpp", block(tutorial, "cpp"));
+    outside.write("tests/fifo_bench.sv", FIFO_BENCH);
+    outside.write("tests/include/reference.h", REFERENCE);
+    outside.write("rtl/fifo.f", "+incdir+include\nfifo.sv\n");
+    outside.write(
+        "rtl/include/fifo.svh",
+        "`define FULL(entries) ((entries) == DEPTH)\n",
+    );
+    outside.write("rtl/fifo.sv", FIFO);
+    outside.write("src/lib.rs", "");
+    fs::create_dir(outside.path("work/target")).unwrap();
+
+    let (code, out, err) = cargo(&outside, &["test"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(
+        out.contains("a_fifo_is_full_when_the_reference_is ... ok"),
+        "{out}"
+    );
+    assert!(outside.path("work/target/fifo.fst").is_file());
+
+    outside.write("tests/include/reference.h", &REFERENCE.replace(">=", ">"));
+    let (code, out, err) = cargo(&outside, &["test"]);
+    assert_eq!(code, 101, "{out}{err}");
+    assert!(out.contains("full is 1 after 16 pushes"), "{out}");
+}
+
+const FIFO: &str = "
+`include \"fifo.svh\"
+module fifo #(parameter int DEPTH = 4) (input logic clk_i, input logic push_i, output logic full_o);
+  int entries = 0;
+  assign full_o = `FULL(entries);
+  always_ff @(posedge clk_i) if (push_i && !full_o) entries <= entries + 1;
+endmodule
+";
+
+const FIFO_BENCH: &str = "
+module fifo_bench #(parameter int DEPTH = 4) (input logic clk_i);
+  import \"DPI-C\" function int reference_is_full(input int pushes, input int depth);
+  int pushes = 0;
+  logic full;
+  fifo #(.DEPTH(DEPTH)) u_fifo (.clk_i(clk_i), .push_i(1'b1), .full_o(full));
+  always_ff @(posedge clk_i) begin
+    pushes <= pushes + 1;
+    a_full: assert (int'(full) == reference_is_full(pushes, DEPTH))
+      else $error(\"full is %0d after %0d pushes\", full, pushes);
+  end
+endmodule
+";
+
+const REFERENCE: &str = "inline int is_full(int pushes, int depth) { return pushes >= depth; }\n";
+
+/// The crate of the tutorial of xdma-rs: its driver, and the example that drives a stand-in.
+#[test]
+fn the_crate_of_the_xdma_tutorial_works() {
+    let outside = Outside::bare();
+    let tutorial = include_str!("../../../host-lib/xdma-rs/TUTORIAL.md");
+    let programs: Vec<&str> = tutorial.split("```rust\n").skip(1).collect();
+    let program = |number: usize| visible(programs[number].split_once("```").unwrap().0);
+    assert_eq!(programs.len(), 2);
+    write_package(&outside, "summing", block(tutorial, "toml"));
+    outside.write("src/lib.rs", &program(0));
+    outside.write("examples/engine.rs", &program(1));
+    outside.write(
+        "examples/cards.rs",
+        &visible(block(tutorial, "rust,no_run")),
+    );
+    let (code, out, err) = cargo(&outside, &["run", "--example", "engine"]);
+    assert_eq!(code, 0, "{out}{err}");
+    // The program for a card compiles; here it finds no card, or no driver.
+    let (code, out, err) = cargo(&outside, &["build", "--example", "cards"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
 
 /// The project of `alcor new` passes as it is, and its test fails when its program is wrong.
 #[test]
@@ -207,7 +335,7 @@ fn a_new_project_passes_at_once() {
     assert!(project.join("target/junit.xml").is_file());
 
     let wrong = fs::read_to_string(project.join("src/lib.rs")).unwrap();
-    let wrong = wrong.replace("rank.pid().0 + 1) % rank", "rank.pid().0 + 2) % rank");
+    let wrong = wrong.replace("rank.neighbour(1)", "rank.neighbour(2)");
     fs::write(project.join("src/lib.rs"), wrong).unwrap();
     let (code, out, _) = said(
         inside("cargo")

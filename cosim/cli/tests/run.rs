@@ -419,7 +419,9 @@ fn what_can_not_be_run_is_said_once() {
     assert_eq!(code, Some(2));
     assert!(says.contains("PROGRAM"), "{says}");
     warm_up();
-    let (code, says) = run(&["--config", CONFIG, "-n", "3", "--", "true"]);
+    // The URI of other commands names the configuration too.
+    let uri = format!("cosim:{CONFIG}");
+    let (code, says) = run(&["--config", &uri, "-n", "3", "--", "true"]);
     assert_eq!(code, Some(2));
     let wanted = "the run needs 3 ranks, and the boards have 2 ranks";
     assert!(says.contains(wanted), "{says}");
@@ -548,6 +550,13 @@ fn serve(arguments: &[&str]) -> (Trial, String) {
         assert!(out.read_line(&mut says).unwrap() > 0, "it ended: {says}");
     }
     trial.child.stdout = Some(out.into_inner());
+    let ranks = if arguments == ["-n", "1"] {
+        "1 rank"
+    } else {
+        "2 ranks"
+    };
+    let begins = format!("{CONFIG}, 1 board, {ranks}: shm:");
+    assert!(says.starts_with(&begins), "{says}");
     let uri = says.lines().next().unwrap().rsplit(' ').next().unwrap();
     (trial, uri.to_owned())
 }

@@ -73,12 +73,13 @@ impl SimCluster {
             }),
             ..options.clone()
         };
-        let names: Vec<String> = match is_alone {
-            true => vec![name.into()],
-            false => numbers
+        let names: Vec<String> = if is_alone {
+            vec![name.into()]
+        } else {
+            numbers
                 .clone()
                 .map(|number| format!("board {number} of {name}"))
-                .collect(),
+                .collect()
         };
         let chips = numbers
             .clone()

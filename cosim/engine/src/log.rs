@@ -351,6 +351,8 @@ impl Log {
                     status,
                 },
             ),
+            // A later kind of note has no place in a timeline.
+            _ => {}
         }
     }
 
@@ -364,9 +366,10 @@ impl Log {
         if offset == CQ_BASE {
             lane.ring_base = data / 4;
         }
-        let operation = match is_commit {
-            true => lane.commits.pop_front().map(|(_, operation)| operation),
-            false => None,
+        let operation = if is_commit {
+            lane.commits.pop_front().map(|(_, operation)| operation)
+        } else {
+            None
         };
         let what = What::Command {
             rank: rank as u8,

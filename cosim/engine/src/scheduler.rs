@@ -701,14 +701,9 @@ impl Scheduler {
         match wait {
             None => drop(declared.remove(&slot)),
             Some(wait) => {
-                let rank = GlobalRank(slot as u32);
-                declared.insert(
-                    slot,
-                    RankWait {
-                        rank,
-                        ..wait.clone()
-                    },
-                );
+                let mut wait = wait.clone();
+                wait.rank = GlobalRank(slot as u32);
+                declared.insert(slot, wait);
             }
         }
     }
@@ -718,11 +713,11 @@ impl Scheduler {
         let time = self.lock();
         let boards = 0..self.pool.boards();
         let moved = boards.map(|board| self.pool.with(board, |chip| chip.mailbox().moved()));
-        Sight {
-            least_watchdog: self.options.watchdog,
-            moved: moved.max().unwrap_or_default(),
-            waits: time.run.declared.values().cloned().collect(),
-        }
+        let mut sight = Sight::default();
+        sight.least_watchdog = self.options.watchdog;
+        sight.moved = moved.max().unwrap_or_default();
+        sight.waits = time.run.declared.values().cloned().collect();
+        sight
     }
 
     /// Removes a rank that leaves the run or is dead. Moves time if all others wait.

@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use alcor::{
-    Board, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, RankWait, Wake,
-};
+use alcor::{Board, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset};
 use alcor_cosim::CosimError;
 
 use crate::fixture::*;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use alcor::{Board, Causes, Cycle, Error, GlobalRank, LocalRank, Port, RankWait, Wake};
+use alcor::{Board, Causes, Cycle, Error, GlobalRank, LocalRank, RankWait, Wake};
 use alcor_cosim::{CosimBackend, CosimError, SimCluster};
 use alcor_test_repository::Repository;
 
@@ -103,15 +103,8 @@ fn a_wait_that_is_over_is_no_deadlock() {
         let board = Arc::clone(&cluster.boards()[0]);
         board.expect(1).unwrap();
         let mut port = board.attach(LocalRank(0)).unwrap();
-        let wait = RankWait {
-            rank: GlobalRank(0),
-            what: "a word".into(),
-            on: vec![],
-            is_any: false,
-            meets: None,
-            looks: false,
-            is_over,
-        };
+        let mut wait = RankWait::new(GlobalRank(0), "a word");
+        wait.is_over = is_over;
         port.tell_wait(Some(&wait)).unwrap();
         let end = port.wait(Causes::NONE, Cycle(20 * WRAP));
         match (is_over, &end) {

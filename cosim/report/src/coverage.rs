@@ -85,9 +85,12 @@ fn never_run(modules: &[&Module]) -> Markup {
     let has_missed =
         |module: &&&Module| !module.missed_lines.is_empty() || !module.missed_branches.is_empty();
     let missed: Vec<&&Module> = modules.iter().filter(has_missed).collect();
-    let stretch = |&(first, last): &(u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}\u{2013}{last}"),
+    let stretch = |&(first, last): &(u32, u32)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}\u{2013}{last}")
+        }
     };
     html! {
         @if missed.is_empty() { p { "Every line and branch was run." } }

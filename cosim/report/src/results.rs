@@ -280,9 +280,10 @@ impl Page {
             .tests
             .first()
             .is_some_and(|first| self.tests.iter().any(|it| it.run_seed != first.run_seed));
-        match is_repeated {
-            true => format!("{} seed {}", test.name, test.run_seed),
-            false => test.name.clone(),
+        if is_repeated {
+            format!("{} seed {}", test.name, test.run_seed)
+        } else {
+            test.name.clone()
         }
     }
 

@@ -25,9 +25,10 @@ pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
     }
-    let decimals = match value.fract() == 0.0 || value.abs() >= 10_000.0 {
-        true => 0,
-        false => 3,
+    let decimals = if value.fract() == 0.0 || value.abs() >= 10_000.0 {
+        0
+    } else {
+        3
     };
     decimal(value, decimals)
 }

@@ -210,7 +210,7 @@ impl Client<'_> {
             Some(Ask::Wait { awaited, deadline }) => {
                 Ok(match port.wait(Causes(awaited), Cycle(deadline))? {
                     Wake::Raised(raised) => raised.0,
-                    Wake::Deadline => 0,
+                    _ => 0,
                 })
             }
             Some(Ask::TellWait { bytes }) => {

@@ -124,11 +124,11 @@ impl Simulated {
 impl Device for Simulated {
     fn read32(&self, offset: u64) -> u32 {
         // Beyond the last page, no device answers.
-        match offset < u64::from(self.board.register_bytes()) {
-            true => self
-                .answer(self.board.read32(offset as u32))
-                .unwrap_or(u32::MAX),
-            false => u32::MAX,
+        if offset < u64::from(self.board.register_bytes()) {
+            self.answer(self.board.read32(offset as u32))
+                .unwrap_or(u32::MAX)
+        } else {
+            u32::MAX
         }
     }
 

@@ -222,9 +222,10 @@ fn a_card_that_vanishes_ends_the_run() {
                 })
             });
             std::thread::sleep(Duration::from_millis(30));
-            match unplug {
-                true => standin.unplug().expect("gone"),
-                false => standin.remove_by_surprise(),
+            if unplug {
+                standin.unplug().expect("gone")
+            } else {
+                standin.remove_by_surprise()
             }
             let ended: Result<Vec<()>, JobError> = running.join().expect("no panic");
             ended.expect_err("no card").to_string()

@@ -239,9 +239,10 @@ impl ModelCache {
             let name = file_name.split('.').next().unwrap_or_default();
             // A process holds the lock of its build as long as the process lives. Releasing the
             // lock deletes the lock file.
-            let lock = match own == Some(name) {
-                true => None,
-                false => Lock::attempt(&self.lock_path(name))?,
+            let lock = if own == Some(name) {
+                None
+            } else {
+                Lock::attempt(&self.lock_path(name))?
             };
             let path = file.path();
             if path.is_dir() && (lock.is_some() || own == Some(name)) {

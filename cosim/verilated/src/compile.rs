@@ -477,9 +477,10 @@ impl Job<'_> {
 
         progress(BuildEvent::Compiling { done: 0, total });
         let is_missing = |unit: &Unit| unit.pace == Pace::Model && !cache.has_object(&unit.object);
-        let header = match units.iter().any(is_missing) {
-            true => self.shared_header(cache)?,
-            false => PathBuf::new(),
+        let header = if units.iter().any(is_missing) {
+            self.shared_header(cache)?
+        } else {
+            PathBuf::new()
         };
         let mut objects = Vec::new();
         let mut reused = 0;

@@ -68,12 +68,13 @@ impl Deploy {
             Step::Compare => facts.functions.iter().try_for_each(|function| {
                 let before = function.identity.clone();
                 let after = Identity::of(machine, before.function)?;
-                match before == after {
-                    true => Ok(()),
-                    false => Err(Error::Differs {
+                if before == after {
+                    Ok(())
+                } else {
+                    Err(Error::Differs {
                         before: Box::new(before),
                         after: Box::new(after),
-                    }),
+                    })
                 }
             }),
             Step::Unmask => self.unmask(undo),
@@ -94,12 +95,13 @@ impl Deploy {
             .filter_map(|function| function.number)
             .collect();
         let holders = holders(&self.places.proc, &self.places.dev, &numbers);
-        match holders.is_empty() {
-            true => Ok(()),
-            false => Err(Error::InUse {
+        if holders.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::InUse {
                 address: self.address,
                 holders,
-            }),
+            })
         }
     }
 

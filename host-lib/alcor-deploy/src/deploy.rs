@@ -103,9 +103,10 @@ impl Progress<'_> {
         act: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T, (Step, Error)> {
         (self.tell)(&Event::Begins(step, what));
-        let done = match self.stop.load(Ordering::Relaxed) {
-            true => Err(Error::Stopped),
-            false => act(self),
+        let done = if self.stop.load(Ordering::Relaxed) {
+            Err(Error::Stopped)
+        } else {
+            act(self)
         };
         let done = done.map_err(|error| (step, error))?;
         (self.tell)(&Event::Done(step));

@@ -205,16 +205,18 @@ fn hint(error: &xdma::Error) -> &'static str {
 
 fn others(present: &[PciAddress]) -> String {
     let list: Vec<_> = present.iter().map(ToString::to_string).collect();
-    match list.is_empty() {
-        true => String::new(),
-        false => format!(" (there are {})", list.join(", ")),
+    if list.is_empty() {
+        String::new()
+    } else {
+        format!(" (there are {})", list.join(", "))
     }
 }
 
 fn said(lines: &[String]) -> String {
-    match lines.is_empty() {
-        true => "; it printed nothing".into(),
-        false => format!("; its last lines:\n  {}", lines.join("\n  ")),
+    if lines.is_empty() {
+        "; it printed nothing".into()
+    } else {
+        format!("; its last lines:\n  {}", lines.join("\n  "))
     }
 }
 

@@ -272,13 +272,14 @@ impl Farm {
     /// [`FarmError::NoBoard`], [`FarmError::OtherHost`].
     pub fn board_on(&self, name: &str, here: &str) -> Result<&Board, FarmError> {
         let board = self.board(name)?;
-        match board.is_on(here) {
-            true => Ok(board),
-            false => Err(FarmError::OtherHost {
+        if board.is_on(here) {
+            Ok(board)
+        } else {
+            Err(FarmError::OtherHost {
                 name: name.to_owned(),
                 host: board.host.clone(),
                 here: here.to_owned(),
-            }),
+            })
         }
     }
 

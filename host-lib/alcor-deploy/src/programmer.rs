@@ -156,16 +156,18 @@ impl Programmer {
     pub(crate) fn check(&self) -> Result<()> {
         let program = self.command.first().cloned().unwrap_or_default();
         let path = env::var_os("PATH").unwrap_or_default();
-        let is_there = match program.contains('/') {
-            true => Path::new(&program).is_file(),
-            false => env::split_paths(&path).any(|folder| folder.join(&program).is_file()),
+        let is_there = if program.contains('/') {
+            Path::new(&program).is_file()
+        } else {
+            env::split_paths(&path).any(|folder| folder.join(&program).is_file())
         };
-        match is_there && !program.is_empty() {
-            true => Ok(()),
-            false => Err(Error::NoProgram {
+        if is_there && !program.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::NoProgram {
                 programmer: self.name.clone(),
                 program,
-            }),
+            })
         }
     }
 

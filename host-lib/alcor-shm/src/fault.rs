@@ -215,6 +215,11 @@ mod tests {
     fn an_error_arrives_as_what_it_was() {
         let board = || "board 1 of cosim:ring2".to_owned();
         let rank = LocalRank(1);
+        let mut wait = RankWait::new(GlobalRank(1), "BARRIER");
+        wait.on = vec![GlobalRank(0)];
+        wait.is_any = true;
+        wait.meets = Some("BARRIER".into());
+        wait.looks = true;
         let errors = [
             Error::PeerDied {
                 board: board(),
@@ -234,15 +239,7 @@ mod tests {
             },
             Error::Deadlock {
                 at: Cycle(1 << 40),
-                waits: vec![RankWait {
-                    rank: GlobalRank(1),
-                    what: "BARRIER".into(),
-                    on: vec![GlobalRank(0)],
-                    is_any: true,
-                    meets: Some("BARRIER".into()),
-                    looks: true,
-                    is_over: false,
-                }],
+                waits: vec![wait],
             },
             Error::RankTaken {
                 board: board(),

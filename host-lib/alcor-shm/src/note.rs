@@ -12,7 +12,7 @@ const ENDED: u32 = NOTE | 2;
 pub(crate) const POSTS: usize = 3;
 
 /// The activities by their code.
-const ACTIVITIES: [Activity; 22] = [
+const ACTIVITIES: [Activity; 23] = [
     Activity::Put,
     Activity::Get,
     Activity::Send,
@@ -35,6 +35,7 @@ const ACTIVITIES: [Activity; 22] = [
     Activity::Collective(Collective::Create),
     Activity::Collective(Collective::Free),
     Activity::Atomic,
+    Activity::Collective(Collective::Alltoall),
 ];
 
 /// Returns whether a post is the first one of a note.
@@ -57,6 +58,7 @@ pub(crate) fn encode(note: Note) -> Option<[(u32, u32); POSTS]> {
         }
         Note::Posting { operation } => (POSTING, operation, 0, 0, 0),
         Note::Ended { operation, status } => (ENDED, operation, 0, status as u32, 0),
+        _ => return None,
     };
     Some([
         (kind, number as u32),

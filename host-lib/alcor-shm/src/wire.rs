@@ -135,15 +135,13 @@ impl From<&RankWait> for Wait {
 
 impl From<Wait> for RankWait {
     fn from(wait: Wait) -> RankWait {
-        RankWait {
-            rank: GlobalRank(wait.rank),
-            what: wait.what,
-            on: wait.on.into_iter().map(GlobalRank).collect(),
-            is_any: wait.is_any,
-            meets: wait.meets,
-            looks: wait.looks,
-            is_over: wait.is_over,
-        }
+        let mut found = RankWait::new(GlobalRank(wait.rank), wait.what);
+        found.on = wait.on.into_iter().map(GlobalRank).collect();
+        found.is_any = wait.is_any;
+        found.meets = wait.meets;
+        found.looks = wait.looks;
+        found.is_over = wait.is_over;
+        found
     }
 }
 
@@ -182,9 +180,9 @@ pub fn bytes_of_sight(sight: &alcor::Sight) -> Vec<u8> {
 #[must_use]
 pub fn sight_of(bytes: &[u8]) -> Option<alcor::Sight> {
     let sight: Sight = serde_json::from_slice(bytes).ok()?;
-    Some(alcor::Sight {
-        least_watchdog: sight.least_watchdog,
-        moved: sight.moved,
-        waits: sight.waits.into_iter().map(RankWait::from).collect(),
-    })
+    let mut found = alcor::Sight::default();
+    found.least_watchdog = sight.least_watchdog;
+    found.moved = sight.moved;
+    found.waits = sight.waits.into_iter().map(RankWait::from).collect();
+    Some(found)
 }

@@ -98,6 +98,7 @@ impl AtomicOperation {
 
 /// Change of the signal word by [`Rank::put_signal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Signal<S> {
     /// The word becomes this value.
     Set(S),
@@ -107,6 +108,7 @@ pub enum Signal<S> {
 
 /// An atomic operation as the hardware takes it. Only the hardware checks the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Atomic {
     /// Opcode of the command: operation and size of the word.
     pub opcode: Opcode,
@@ -123,7 +125,44 @@ pub struct Atomic {
 }
 
 impl Atomic {
-    fn new<T: AtomicWord, W: Datatype>(
+    /// Makes an operation on the first word of a window of `target`.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Atomic, GlobalRank, Opcode};
+    ///
+    /// let swap = Atomic::new(Opcode::XCompareSwap, GlobalRank(1), 3, 5);
+    /// let text = swap.comparing(4).at_offset(8).to_string();
+    /// assert!(text.starts_with("compare-and-swap of 32 bits at rank 1, window slot 3"));
+    /// assert!(text.ends_with("byte offset 8, value 0x5, compared with 0x4"));
+    /// ```
+    #[must_use]
+    pub fn new(opcode: Opcode, target: GlobalRank, slot: u8, value: u64) -> Atomic {
+        Atomic {
+            opcode,
+            target,
+            slot,
+            offset: 0,
+            value,
+            compare: 0,
+        }
+    }
+
+    /// Sets [`Atomic::offset`].
+    #[must_use]
+    pub fn at_offset(mut self, offset: u32) -> Atomic {
+        self.offset = offset;
+        self
+    }
+
+    /// Sets [`Atomic::compare`].
+    #[must_use]
+    pub fn comparing(mut self, compare: u64) -> Atomic {
+        self.compare = compare;
+        self
+    }
+
+    fn of<T: AtomicWord, W: Datatype>(
         operation: Code,
         window: &Window<W>,
         target: GlobalRank,
@@ -153,7 +192,7 @@ impl Atomic {
         value: T,
     ) -> Result<Atomic> {
         let (offset, code) = (byte_offset::<T>(offset)?, operation.code::<T>());
-        Ok(Atomic::new(code, window, target, offset, value))
+        Ok(Atomic::of(code, window, target, offset, value))
     }
 
     pub(crate) fn compare_swap<T: AtomicWord>(
@@ -166,7 +205,7 @@ impl Atomic {
         let offset = byte_offset::<T>(offset)?;
         Ok(Atomic {
             compare: expected.to_bits(),
-            ..Atomic::new(Code::CompareSwap, window, target, offset, new)
+            ..Atomic::of(Code::CompareSwap, window, target, offset, new)
         })
     }
 
@@ -440,7 +479,7 @@ impl Rank {
     ) -> Result<T> {
         let offset = fits("byte offset", byte_offset, u32::MAX)?;
         let code = operation.code::<T>();
-        let fetch = self.start_fetch(Atomic::new(code, window, target, offset, value))?;
+        let fetch = self.start_fetch(Atomic::of(code, window, target, offset, value))?;
         self.wait_fetch(fetch)
     }
 
@@ -472,7 +511,7 @@ impl Rank {
         let offset = fits("byte offset", byte_offset, u32::MAX)?;
         let fetch = self.start_fetch(Atomic {
             compare: expected.to_bits(),
-            ..Atomic::new(Code::CompareSwap, window, target, offset, new)
+            ..Atomic::of(Code::CompareSwap, window, target, offset, new)
         })?;
         self.wait_fetch(fetch)
     }

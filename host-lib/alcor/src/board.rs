@@ -228,6 +228,7 @@ impl std::ops::BitOr for Causes {
 
 /// The reason why [`Port::wait`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wake {
     /// An awaited cause is raised. The value is the register CAUSES: all raised causes, awaited or
     /// not.
@@ -284,6 +285,7 @@ impl fmt::Display for Activity {
 
 /// An event of an operation, for backends that record a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Note {
     /// An operation was called.
     Began {
@@ -453,7 +455,17 @@ pub trait Port: Send {
 }
 
 /// The state of a whole run, as seen by a backend.
+///
+/// # Examples
+/// ```
+/// use alcor::{GlobalRank, RankWait, Sight};
+///
+/// let mut sight = Sight::default();
+/// sight.moved = 1200;
+/// sight.waits.push(RankWait::new(GlobalRank(1), "a message"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sight {
     /// Lower bound of [`Options::watchdog_cycles`](crate::Options::watchdog_cycles).
     pub least_watchdog: u64,

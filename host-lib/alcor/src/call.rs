@@ -26,6 +26,8 @@ pub enum Collective {
     Gather,
     /// [`crate::Communicator::allgather`]
     Allgather,
+    /// [`crate::Communicator::alltoall`]
+    Alltoall,
     /// [`crate::Communicator::split`]
     Split,
     /// [`crate::Communicator::dup`]
@@ -38,7 +40,7 @@ pub enum Collective {
 
 impl Collective {
     /// Every collective, in the order of the declaration.
-    const ALL: [Collective; 12] = [
+    const ALL: [Collective; 13] = [
         Collective::Barrier,
         Collective::Reduce,
         Collective::Allreduce,
@@ -47,6 +49,7 @@ impl Collective {
         Collective::Scatter,
         Collective::Gather,
         Collective::Allgather,
+        Collective::Alltoall,
         Collective::Split,
         Collective::Dup,
         Collective::Create,
@@ -64,9 +67,11 @@ impl Collective {
             Collective::Scatter => Code::Scatter,
             Collective::Gather => Code::Gather,
             Collective::Allgather => Code::Allgather,
-            Collective::Split | Collective::Dup | Collective::Create | Collective::Free => {
-                return None;
-            }
+            Collective::Alltoall
+            | Collective::Split
+            | Collective::Dup
+            | Collective::Create
+            | Collective::Free => return None,
         })
     }
 }
@@ -82,6 +87,7 @@ impl fmt::Display for Collective {
             Collective::Scatter => "scatter",
             Collective::Gather => "gather",
             Collective::Allgather => "allgather",
+            Collective::Alltoall => "alltoall",
             Collective::Split => "split",
             Collective::Dup => "dup",
             Collective::Create => "create",
@@ -109,14 +115,30 @@ impl fmt::Display for CommunicatorId {
 }
 
 /// A collective call. All members must agree on it.
+///
+/// # Examples
+/// ```
+/// use alcor::{Call, Collective, CommunicatorId, ElementType, GlobalRank, Operation};
+///
+/// let call = Call::new(CommunicatorId::WORLD, Collective::Allreduce)
+///     .of_elements(8, ElementType::F64)
+///     .with_operation(Operation::Sum);
+/// assert_eq!(call.to_string(), "allreduce of 8 f64, sum, in the world");
+/// let barrier = Call::new(CommunicatorId(1), Collective::Barrier);
+/// let bcast = Call::new(CommunicatorId(1), Collective::Bcast)
+///     .of_elements(8, ElementType::F64)
+///     .with_root(GlobalRank(0));
+/// assert_ne!(barrier, bcast);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Call {
     /// The communicator.
     pub communicator: CommunicatorId,
     /// The collective.
     pub collective: Collective,
     /// Number of elements: of the vector in reductions and copies; of each member's block in
-    /// scatter, gather, allgather and reduce_scatter.
+    /// scatter, gather, allgather, alltoall and reduce_scatter.
     pub count: u32,
     /// The element type, if the collective has elements.
     pub element: Option<ElementType>,
@@ -131,6 +153,41 @@ pub struct Call {
 pub(crate) type CallWords = [u32; 5];
 
 impl Call {
+    /// Makes a call without elements, operation and root.
+    #[must_use]
+    pub fn new(communicator: CommunicatorId, collective: Collective) -> Call {
+        Call {
+            communicator,
+            collective,
+            count: 0,
+            element: None,
+            operation: None,
+            root: None,
+        }
+    }
+
+    /// Sets [`Call::count`] and [`Call::element`].
+    #[must_use]
+    pub fn of_elements(mut self, count: u32, element: ElementType) -> Call {
+        self.count = count;
+        self.element = Some(element);
+        self
+    }
+
+    /// Sets [`Call::operation`].
+    #[must_use]
+    pub fn with_operation(mut self, operation: Operation) -> Call {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// Sets [`Call::root`].
+    #[must_use]
+    pub fn with_root(mut self, root: GlobalRank) -> Call {
+        self.root = Some(root);
+        self
+    }
+
     pub(crate) fn to_words(self) -> CallWords {
         [
             self.collective as u32,
@@ -203,6 +260,8 @@ pub struct MemberCall {
 pub enum SoftwareReason {
     /// The boards have no collective switch.
     NoSwitch,
+    /// The collective unit does not support the collective.
+    Collective(Collective),
     /// The collective unit does not support the type.
     Type(ElementType),
     /// The communicator has no row in the boards' communicator tables.
@@ -215,6 +274,9 @@ impl fmt::Display for SoftwareReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SoftwareReason::NoSwitch => f.write_str("the board has no collective switch"),
+            SoftwareReason::Collective(collective) => {
+                write!(f, "the collective unit does not support {collective}")
+            }
             SoftwareReason::Type(element) => {
                 write!(f, "the collective unit does not support {element}")
             }
@@ -337,7 +399,7 @@ mod tests {
                 }
             }
         }
-        for bad in [[12, 0, 0, 0, 0], [0, 0, 11, 0, 0], [0, 0, 0, 8, 0]] {
+        for bad in [[13, 0, 0, 0, 0], [0, 0, 11, 0, 0], [0, 0, 0, 8, 0]] {
             assert_eq!(Call::from_words(CommunicatorId::WORLD, bad), None);
         }
     }

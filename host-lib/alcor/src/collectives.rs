@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use alcor_abi::rank::c_what;
-use alcor_abi::{Algorithm, Datatype as Code};
+use alcor_abi::{Algorithm, Collective as CollectiveCode, Datatype as Code};
 
 use crate::allocator::Block;
 use crate::buffer::{Copied, Place};
@@ -634,6 +634,65 @@ impl Communicator {
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
 
+    /// Sends block i of `source` to member i, and copies the block from member i to block i of
+    /// `destination`. Both have a block for each member. The library runs this collective, over
+    /// puts.
+    ///
+    /// # Errors
+    /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let world = rank.world()?;
+    /// let me = world.rank();
+    /// let mut from_each = [0; 3];
+    /// world.alltoall(rank, &[10 * me, 10 * me + 1, 10 * me + 2], &mut from_each)?;
+    /// assert_eq!(from_each, [me, 10 + me, 20 + me]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn alltoall<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: impl Buffer<Item = T>,
+        destination: impl BufferMut<Item = T>,
+    ) -> Result<Receipt> {
+        let request = self.ialltoall(rank, source, destination)?;
+        self.complete(rank, request)
+    }
+
+    /// Starts a [`Communicator::alltoall`].
+    ///
+    /// # Errors
+    /// As [all collectives](Communicator#collectives).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// let world = rank.world()?;
+    /// let mut from_each = [0; 4];
+    /// let blocks = [world.rank(), 7, world.rank(), 8];
+    /// let request = world.ialltoall(rank, &blocks, &mut from_each)?;
+    /// rank.wait(request)?;
+    /// assert_eq!(from_each, [0, 7 + world.rank(), 1, 7 + world.rank()]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ialltoall<'a, T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: impl Buffer<Item = T> + 'a,
+        destination: impl BufferMut<Item = T> + 'a,
+    ) -> Result<Request<'a>> {
+        let source = source.source(rank)?;
+        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
+        let plan = self.plan_alltoall(rank, &source, &destination)?;
+        Ok(self.start(rank, plan)?.with_copy_back(copy_back))
+    }
+
     // ------------------------------------------------------------ plans over regions
 
     pub(crate) fn plan_barrier(&self, rank: &mut Rank) -> Result<Plan> {
@@ -750,6 +809,21 @@ impl Communicator {
         Ok(plan)
     }
 
+    fn plan_alltoall<T: Datatype>(
+        &self,
+        rank: &mut Rank,
+        source: &Region<T>,
+        destination: &Region<T>,
+    ) -> Result<Plan> {
+        // A length that is no multiple of the number of members is an error of `whole`.
+        let block = source.len().div_ceil(self.members().len().max(1));
+        let mut plan = self.plan::<T>(rank, Collective::Alltoall, block, None, None)?;
+        plan.whole(self, rank, "source", source)?;
+        plan.gives(source, (0, plan.elements));
+        plan.keeps(rank, destination, (0, plan.elements))?;
+        Ok(plan)
+    }
+
     /// Waits for a collective and returns its receipt.
     fn complete(&self, rank: &mut Rank, request: Request<'_>) -> Result<Receipt> {
         let receipt = request.receipt();
@@ -791,7 +865,8 @@ impl Communicator {
             Collective::ReduceScatter
             | Collective::Scatter
             | Collective::Gather
-            | Collective::Allgather => self.members().len(),
+            | Collective::Allgather
+            | Collective::Alltoall => self.members().len(),
             _ => 1,
         };
         let words = blocks as u64 * count as u64 * u64::from(T::BYTES) / 4;
@@ -837,6 +912,9 @@ impl Communicator {
         }
         if rank.options.software_collectives {
             return software(SoftwareReason::Forced);
+        }
+        if call.collective.code().is_none() {
+            return software(SoftwareReason::Collective(call.collective));
         }
         match call.element {
             Some(element) if element.hardware().is_none() => {
@@ -934,7 +1012,8 @@ impl Communicator {
             .root
             .and_then(|root| self.tree().place(root))
             .map_or(0, |(label, _)| label);
-        c_what::OPCODE.put(call.collective.code().map_or(0, |code| code as u32))
+        let opcode = call.collective.code().unwrap_or(CollectiveCode::Software);
+        c_what::OPCODE.put(opcode as u32)
             | c_what::ALGORITHM.put(plan.algorithm as u32)
             | c_what::OPERATION.put(call.operation.map_or(0, Operation::code))
             | c_what::DATATYPE.put(datatype)
@@ -985,6 +1064,7 @@ impl Communicator {
             Collective::Scatter => group.scatter(bytes, root),
             Collective::Gather => group.gather(bytes, root),
             Collective::Allgather => group.allgather(bytes),
+            Collective::Alltoall => group.alltoall(bytes),
             _ => Schedule::default(),
         }
     }

@@ -282,6 +282,46 @@ impl Rank {
         Ok(known())
     }
 
+    /// Returns the indices of all complete requests, in order, without waiting. [`Rank::wait`] on
+    /// these requests returns their results.
+    ///
+    /// # Errors
+    /// [`Error::ForeignRequest`]; [`Error::Watchdog`] if the program has polled for longer than a
+    /// wait may last.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let me = rank.pid();
+    /// let mut values = [[0u8], [0], [0]];
+    /// let mut requests = Vec::new();
+    /// for (tag, value) in (0..).zip(&mut values) {
+    ///     requests.push(rank.irecv(me, tag, value)?);
+    /// }
+    /// assert!(rank.test_some(&requests)?.is_empty());
+    /// rank.send(me, 2, &[7u8])?;
+    /// rank.send(me, 0, &[5u8])?;
+    /// while rank.test_some(&requests)? != [0, 2] {}
+    /// # rank.send(me, 1, &[6u8])?;
+    /// # rank.wait_all(requests)
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn test_some(&mut self, requests: &[Request<'_>]) -> Result<Vec<usize>> {
+        for request in requests {
+            self.progress.outstanding.check(request)?;
+        }
+        // A request that is complete must not keep this call from a look at the others.
+        let count = || requests.iter().filter(|it| it.is_known()).count();
+        let before = count();
+        let is_over = |_: &Progress| count() > before || before == requests.len();
+        let awaited = |progress: &Progress| progress.awaited(requests.iter());
+        self.progress.poll(awaited, is_over)?;
+        let known = |&place: &usize| requests[place].is_known();
+        Ok((0..requests.len()).filter(known).collect())
+    }
+
     /// Returns whether all of `requests` are complete, without waiting. The buffers of complete
     /// requests have the data then.
     ///

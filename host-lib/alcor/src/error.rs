@@ -40,6 +40,10 @@ impl fmt::Display for AbortReason {
 }
 
 /// Every error of this library.
+///
+/// Later versions may add errors, and fields to errors. Backends make the errors of a board, of its
+/// ranks and of their ends ([`Error::Board`], [`Error::PeerDied`], [`Error::RankAway`] and others),
+/// so the fields of these errors stay as they are.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -49,6 +53,7 @@ pub enum Error {
         "no backend opens `{uri}`: known schemes are {}; write `<scheme>:<board>`, and check that the program includes this backend",
         list(known)
     )]
+    #[non_exhaustive]
     UnknownScheme {
         /// The URI.
         uri: String,
@@ -68,6 +73,7 @@ pub enum Error {
         "{board}: MAGIC reads 0x{found:08x} where an Alcor board has 0x{:08x}; program the board with one of Alcor's bitstreams",
         alcor_abi::MAGIC
     )]
+    #[non_exhaustive]
     NotAlcor {
         /// The board.
         board: String,
@@ -78,6 +84,7 @@ pub enum Error {
     #[error(
         "{board}: the board speaks ABI {found_major}.{found_minor}, this library speaks ABI {wanted_major}; use the library of the same version, or program another bitstream"
     )]
+    #[non_exhaustive]
     AbiVersion {
         /// The board.
         board: String,
@@ -92,6 +99,7 @@ pub enum Error {
     #[error(
         "{board}: ABI_HASH reads 0x{found:08x}, this library was built with 0x{wanted:08x}: hardware and library come from different sources; rebuild one of them"
     )]
+    #[non_exhaustive]
     AbiHash {
         /// The board.
         board: String,
@@ -104,6 +112,7 @@ pub enum Error {
     #[error(
         "{board}: the board has no {capability} (CAPABILITIES reads 0x{found:x}); choose a configuration with one"
     )]
+    #[non_exhaustive]
     MissingCapability {
         /// The board.
         board: String,
@@ -116,6 +125,7 @@ pub enum Error {
     #[error(
         "{board}: {register} reads 0x{found:x}, but {rule}; the bitstream or its configuration is broken"
     )]
+    #[non_exhaustive]
     BadIdentity {
         /// The board.
         board: String,
@@ -131,6 +141,7 @@ pub enum Error {
     #[error(
         "{board} and {other} are built differently: {property} {found} and {wanted}; load the same configuration on all boards of a cluster"
     )]
+    #[non_exhaustive]
     BoardsDiffer {
         /// The board.
         board: String,
@@ -149,12 +160,14 @@ pub enum Error {
     #[error(
         "{variable} is not set: this process was not started as a rank of a run; start it with `alcor run --config NAME -n RANKS -- PROGRAM`, or set the variables that `alcor serve` prints"
     )]
+    #[non_exhaustive]
     NotLaunched {
         /// The missing variable.
         variable: &'static str,
     },
     /// An environment variable has an invalid value.
     #[error("{variable}={value}: {rule}")]
+    #[non_exhaustive]
     BadVariable {
         /// The variable.
         variable: &'static str,
@@ -187,6 +200,7 @@ pub enum Error {
     #[error(
         "{cluster}: the run needs {asked} ranks, and the boards have {ranks} ranks; use fewer ranks, or a larger configuration"
     )]
+    #[non_exhaustive]
     TooFewRanks {
         /// The boards.
         cluster: String,
@@ -278,6 +292,7 @@ pub enum Error {
     #[error(
         "{rank}: the matching unit's result 0x{word:08x} has an unknown kind; the bitstream is broken"
     )]
+    #[non_exhaustive]
     BadAlpuResult {
         /// The rank of the matching unit.
         rank: GlobalRank,
@@ -288,6 +303,7 @@ pub enum Error {
     // ------------------------------------------------------------ end of a run
     /// A wait exceeded the limit of the watchdog.
     #[error("{}", describe_watchdog(*rank, awaited, *cycles, states, waits))]
+    #[non_exhaustive]
     Watchdog {
         /// The waiting rank.
         rank: GlobalRank,
@@ -313,6 +329,7 @@ pub enum Error {
     },
     /// The run was aborted.
     #[error("the run was aborted by {by}: {reason}")]
+    #[non_exhaustive]
     Aborted {
         /// The rank that aborted the run.
         by: GlobalRank,
@@ -326,6 +343,7 @@ pub enum Error {
     #[error(
         "{rank}: its last holder was in a run of {nprocs} ranks, and the board has {ranks}: a reset of this rank does not reach the other boards; reset all boards of the run (`Cluster::prepare`)"
     )]
+    #[non_exhaustive]
     RunOfManyBoards {
         /// The rank.
         rank: GlobalRank,
@@ -339,6 +357,7 @@ pub enum Error {
         "{rank}: after {cycles} cycles its reset still waits for {} (RESET_STATE 0x{state:08x}); the owner of this work is stuck or gone: reset the board",
         what_is_missing(*state)
     )]
+    #[non_exhaustive]
     RankNotReset {
         /// The rank.
         rank: GlobalRank,
@@ -352,6 +371,7 @@ pub enum Error {
     #[error(
         "{rank} at {awaited}: another rank of the board was reset during the run, because its process had ended; puts, gets and messages continue; collective operations need all ranks to attach anew"
     )]
+    #[non_exhaustive]
     PeerReset {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -362,6 +382,7 @@ pub enum Error {
     // ------------------------------------------------------------ put and get
     /// The hardware refused a put or get. The refused packets have changed no memory.
     #[error("{origin}: {transfer} was refused: {} {}", status.describe(), advice(*status))]
+    #[non_exhaustive]
     Refused {
         /// The rank that started the transfer.
         origin: GlobalRank,
@@ -372,6 +393,7 @@ pub enum Error {
     },
     /// The hardware refused an atomic operation. The operation has changed no memory.
     #[error("{origin}: {atomic} was refused: {} {}", status.describe(), advice(*status))]
+    #[non_exhaustive]
     AtomicRefused {
         /// The rank that started the operation.
         origin: GlobalRank,
@@ -382,6 +404,7 @@ pub enum Error {
     },
     /// Transfers failed after their requests were dropped. The next flush reports them.
     #[error("{failed} operations failed after their requests were dropped; the first: {first}")]
+    #[non_exhaustive]
     Unclaimed {
         /// Number of failed transfers.
         failed: u64,
@@ -393,6 +416,7 @@ pub enum Error {
     #[error(
         "a request was passed to {rank}, which has not issued it; pass the request to the rank that issued it"
     )]
+    #[non_exhaustive]
     ForeignRequest {
         /// The rank to which the request was passed.
         rank: GlobalRank,
@@ -404,6 +428,7 @@ pub enum Error {
         "{rank}: {receive}: the message from {} with tag {} has {} bytes, of which the first {} were received; receive into a larger region, or probe for the length first",
         found.pid, found.tag, found.length, receive.length
     )]
+    #[non_exhaustive]
     Truncated {
         /// The receiving rank.
         rank: GlobalRank,
@@ -414,6 +439,7 @@ pub enum Error {
     },
     /// The hardware refused a message, a receive or a probe.
     #[error("{rank}: {message} was refused: {} {}", status.describe(), advice(*status))]
+    #[non_exhaustive]
     MessageRefused {
         /// The calling rank.
         rank: GlobalRank,
@@ -426,6 +452,7 @@ pub enum Error {
     #[error(
         "{rank}: the request is not a receive; only receives can be cancelled and have a status"
     )]
+    #[non_exhaustive]
     NotAReceive {
         /// The rank to which the request was passed.
         rank: GlobalRank,
@@ -434,6 +461,7 @@ pub enum Error {
     #[error(
         "{rank}: messages among {ranks} ranks need {needed} command ids, and {found} are available: fewer than the depth of the queues ({depth}), and at most three quarters of `Options::ring_entries` ({ring}); use a longer ring, fewer ranks, or a configuration with deeper queues"
     )]
+    #[non_exhaustive]
     MessageRoom {
         /// The calling rank.
         rank: GlobalRank,
@@ -453,6 +481,7 @@ pub enum Error {
     #[error(
         "{rank}: {messages} messages without a receive and one more take {needed} bytes of host memory, the limit is {limit}; receive messages earlier, or raise `Options::unexpected_bytes`"
     )]
+    #[non_exhaustive]
     UnexpectedMessages {
         /// The calling rank.
         rank: GlobalRank,
@@ -469,6 +498,7 @@ pub enum Error {
     #[error(
         "window at {base} of {rank}: a rank's registration table is full ({slots} slots); deregister a window first"
     )]
+    #[non_exhaustive]
     TableFull {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -481,6 +511,7 @@ pub enum Error {
     #[error(
         "window at {base} of {rank}: a rank has registered its base address already; deregister it, or register another region"
     )]
+    #[non_exhaustive]
     DuplicateWindow {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -492,6 +523,7 @@ pub enum Error {
         "window at {base} of {rank}, {} bytes: a rank's window reaches beyond its node memory; register fewer bytes",
         size(*bytes)
     )]
+    #[non_exhaustive]
     WindowOutOfRange {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -502,6 +534,7 @@ pub enum Error {
     },
     /// The window is not registered.
     #[error("window at {base} of {rank}: a rank has no window registered at its base address")]
+    #[non_exhaustive]
     NotRegistered {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -510,6 +543,7 @@ pub enum Error {
     },
     /// The ranks called different collective operations.
     #[error("{}", describe_mismatch(*rank, awaited, others))]
+    #[non_exhaustive]
     CollectiveMismatch {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -521,6 +555,7 @@ pub enum Error {
     },
     /// A registration ended with an unexpected status.
     #[error("{rank} at {awaited}: the board answered {status} (REG_RESULT 0x{found:08x})", status = status_text(*status))]
+    #[non_exhaustive]
     RegistrationRefused {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -536,6 +571,7 @@ pub enum Error {
     /// The members of a communicator called a collective with different parameters. Every member
     /// gets this error.
     #[error("{}", describe_difference(*rank, call, *difference, others))]
+    #[non_exhaustive]
     CollectivesDiffer {
         /// The rank that reports the error.
         rank: GlobalRank,
@@ -549,6 +585,7 @@ pub enum Error {
     },
     /// The collective unit refused a collective.
     #[error("{rank} called {call}: the board answered {}", status.describe())]
+    #[non_exhaustive]
     CollectiveRefused {
         /// The calling rank.
         rank: GlobalRank,
@@ -559,6 +596,7 @@ pub enum Error {
     },
     /// Hardware can't run a collective, and strict mode forbids software.
     #[error("{rank} called {call} in strict mode: not in hardware, {reason}")]
+    #[non_exhaustive]
     NotInHardware {
         /// The calling rank.
         rank: GlobalRank,
@@ -571,6 +609,7 @@ pub enum Error {
     #[error(
         "{rank}: there is no {operation} of {element}; reduce integers, or choose another operation"
     )]
+    #[non_exhaustive]
     NoSuchOperation {
         /// The calling rank.
         rank: GlobalRank,
@@ -581,6 +620,7 @@ pub enum Error {
     },
     /// A vector of a collective has a wrong length.
     #[error("{rank} called {call}: its {what} has {found} elements, but must have {expected}")]
+    #[non_exhaustive]
     WrongLength {
         /// The calling rank.
         rank: GlobalRank,
@@ -597,6 +637,7 @@ pub enum Error {
     #[error(
         "{rank} called {call}: source and destination overlap; use separate regions, or the same place for the same elements"
     )]
+    #[non_exhaustive]
     Overlap {
         /// The calling rank.
         rank: GlobalRank,
@@ -605,6 +646,7 @@ pub enum Error {
     },
     /// A rank is no member of the communicator.
     #[error("{rank}: {what} {found} is not among the {size} ranks of {communicator}")]
+    #[non_exhaustive]
     NoSuchMember {
         /// The calling rank.
         rank: GlobalRank,
@@ -619,6 +661,7 @@ pub enum Error {
     },
     /// A list of members contains a rank twice.
     #[error("{rank}: rank {found} is twice in the list of members; list each member once")]
+    #[non_exhaustive]
     RepeatedMember {
         /// The calling rank.
         rank: GlobalRank,
@@ -627,6 +670,7 @@ pub enum Error {
     },
     /// The communicator can't be used in this call.
     #[error("{rank}: {communicator}: {rule}")]
+    #[non_exhaustive]
     BadCommunicator {
         /// The calling rank.
         rank: GlobalRank,
@@ -639,6 +683,7 @@ pub enum Error {
     #[error(
         "{rank}: {boards} boards need {needed} stages of the collective switch, which has {stages}; run on fewer boards, or choose a configuration with more stages"
     )]
+    #[non_exhaustive]
     TooManyBoards {
         /// The rank that begins the run.
         rank: GlobalRank,
@@ -655,6 +700,7 @@ pub enum Error {
     #[error(
         "{rank}: {told_by}: a command write met a full FIFO and was lost; writes past the library invalidate its count of credits"
     )]
+    #[non_exhaustive]
     CommandLost {
         /// The rank.
         rank: GlobalRank,
@@ -665,6 +711,7 @@ pub enum Error {
     #[error(
         "{rank}: EVENTS.cq_overflow: the completion ring was full and a completion was lost; only the library may post extended commands"
     )]
+    #[non_exhaustive]
     CompletionLost {
         /// The rank.
         rank: GlobalRank,
@@ -673,6 +720,7 @@ pub enum Error {
     #[error(
         "{rank}: EVENTS.malformed: a packet arrived on the wrong plane, or with a wrong number of beats; the network or a neighbour is broken"
     )]
+    #[non_exhaustive]
     MalformedPacket {
         /// The receiving rank.
         rank: GlobalRank,
@@ -682,6 +730,7 @@ pub enum Error {
     #[error(
         "{rank}: EVENTS.unrouted: its board dropped a packet, because no link leads to the packet's destination; prepare all boards of the cluster with the topology of their cables"
     )]
+    #[non_exhaustive]
     PacketUnrouted {
         /// A rank of the board.
         rank: GlobalRank,
@@ -690,6 +739,7 @@ pub enum Error {
     #[error(
         "{rank}: entry {entry} of the completion ring reads 0x{word:08x}, which matches no outstanding command; only the library may post extended commands or write to the ring"
     )]
+    #[non_exhaustive]
     BadCompletion {
         /// The rank that owns the ring.
         rank: GlobalRank,
@@ -704,6 +754,7 @@ pub enum Error {
     #[error(
         "{rank}: no room in node memory for a region of {bytes} bytes: the largest free piece has {largest} bytes; free regions, or use a board with more memory"
     )]
+    #[non_exhaustive]
     OutOfNodeMemory {
         /// The rank that owns the memory.
         rank: GlobalRank,
@@ -714,6 +765,7 @@ pub enum Error {
     },
     /// An access beyond the end of a local region.
     #[error("{}", describe_bounds(*base, *start, *end, *count, *unit))]
+    #[non_exhaustive]
     RegionBounds {
         /// The region's address.
         base: NodeAddr,
@@ -728,6 +780,7 @@ pub enum Error {
     },
     /// A number does not fit its hardware field.
     #[error("{what} {value} does not fit the hardware's field, whose largest value is {limit}")]
+    #[non_exhaustive]
     OutOfRange {
         /// Meaning of the number.
         what: &'static str,
@@ -748,6 +801,7 @@ pub enum Error {
     },
     /// A command that only the library may post.
     #[error("{rank}: `command` does not post {opcode:?}; use {instead}")]
+    #[non_exhaustive]
     ReservedCommand {
         /// The calling rank.
         rank: GlobalRank,

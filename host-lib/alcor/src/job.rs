@@ -2,9 +2,10 @@
 
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -250,13 +251,47 @@ impl JobError {
     }
 }
 
-/// Time after the first failure, after which a message names the ranks that have not returned.
+/// Time without the end of a program, after a failure, after which a message names the ranks whose
+/// programs have not returned.
 const UNWINDING: Duration = Duration::from_secs(5);
 
 /// The failure of a rank's part of a run.
 enum Failure {
     Error(Error),
     Panic(String),
+}
+
+impl Failure {
+    /// Returns whether this failure of rank `me` does not only report that of another rank.
+    fn is_own(&self, me: GlobalRank) -> bool {
+        match self {
+            Failure::Panic(_) => true,
+            Failure::Error(error) => !error.follows_from_another(me),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Error(error) => write!(f, "failed: {error}"),
+            Failure::Panic(message) => write!(f, "panicked: {message}"),
+        }
+    }
+}
+
+/// The program of a rank has returned, for [`Job::watch_programs`].
+struct Returned {
+    rank: GlobalRank,
+    /// The failure as text, and whether it is the rank's own.
+    failure: Option<(String, bool)>,
+}
+
+impl Returned {
+    fn of(rank: GlobalRank, failure: Option<&Failure>) -> Returned {
+        let failure = failure.map(|failure| (failure.to_string(), failure.is_own(rank)));
+        Returned { rank, failure }
+    }
 }
 
 /// Runs programs on a board or a cluster of boards, with one thread per rank.
@@ -354,6 +389,11 @@ impl Job {
     /// A program that fails or panics aborts the run. The waits of its peers end with
     /// [`Error::Aborted`].
     ///
+    /// A thread can't be ended from outside, so `run` returns only when the programs of all ranks
+    /// have returned. If a rank has failed and the program of another one does not return within
+    /// five seconds, for instance because it sleeps or waits for input, `run` prints the failure and
+    /// the names of these ranks on standard error.
+    ///
     /// # Errors
     /// The first cause, and the rank at which it occurred.
     ///
@@ -380,23 +420,20 @@ impl Job {
             .map(|_| Claims::default())
             .collect();
         let ended = thread::scope(|scope| {
-            let (ends, news) = mpsc::channel();
+            let (returned, news) = mpsc::channel();
             let threads: Vec<_> = (0..ranks)
                 .zip(ports)
                 .map(|(pid, port)| {
-                    let (program, claims, ends) = (&program, &claims, ends.clone());
+                    let (program, claims, returned) = (&program, &claims, returned.clone());
                     thread::Builder::new()
                         .name(format!("rank {pid}"))
                         .spawn_scoped(scope, move || {
-                            let ended = self.run_rank(pid, ranks, port, claims, program);
-                            // The receiver is gone after it has named the ranks that do not return.
-                            let _ = ends.send((pid, ended.is_ok()));
-                            ended
+                            self.run_rank(pid, ranks, port, claims, program, &returned)
                         })
                 })
                 .collect();
-            drop(ends);
-            self.watch_ends(ranks, &news);
+            drop(returned);
+            self.watch_programs(ranks, &news);
             let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
                 Err(error) => Err(Failure::Error(Error::program(error))),
                 Ok(thread) => match thread.join() {
@@ -409,30 +446,38 @@ impl Job {
         self.first_cause(ended)
     }
 
-    /// Returns when all ranks have ended. If one has failed and others do not return from their
-    /// programs, prints a message on standard error. A thread can't be ended from outside.
-    fn watch_ends(&self, ranks: u32, news: &Receiver<(u32, bool)>) {
-        let mut left: BTreeSet<u32> = (0..ranks).collect();
-        let mut failed = None;
+    /// Returns when all threads have ended. If one has failed and the programs of others do not
+    /// return, prints a message on standard error. A thread can't be ended from outside.
+    ///
+    /// Time may stand still while such a program runs, so threads whose programs have returned may
+    /// not end either.
+    fn watch_programs(&self, ranks: u32, news: &Receiver<Returned>) {
+        let mut left: BTreeSet<GlobalRank> = (0..ranks).map(GlobalRank).collect();
+        // The first failure that is not that of another rank, or else the first one.
+        let mut first: Option<(GlobalRank, String, bool)> = None;
         loop {
-            let next = match failed {
-                None => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(_) => news.recv_timeout(UNWINDING),
+            let next = if first.is_some() && !left.is_empty() {
+                news.recv_timeout(UNWINDING)
+            } else {
+                news.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
-            match (next, failed) {
-                (Ok((rank, is_well)), _) => {
+            match (next, &first) {
+                (Ok(Returned { rank, failure }), _) => {
                     left.remove(&rank);
-                    if !is_well {
-                        failed = failed.or(Some(rank));
+                    if let Some((text, is_own)) = failure
+                        && first.as_ref().is_none_or(|(_, _, known)| is_own && !known)
+                    {
+                        first = Some((rank, text, is_own));
                     }
                 }
-                (Err(RecvTimeoutError::Timeout), Some(failed)) => {
-                    let left: Vec<String> =
-                        left.iter().map(|rank| format!("rank {rank}")).collect();
-                    let (name, left) = (self.cluster.name(), left.join(", "));
-                    eprintln!(
-                        "{name}: rank {failed} has failed, and the run waits for the program of {left} to return"
-                    );
+                (Err(RecvTimeoutError::Timeout), Some((rank, text, _))) => {
+                    let names: Vec<String> = left.iter().map(ToString::to_string).collect();
+                    let programs = match left.len() {
+                        1 => format!("program of {} returns", names.join(", ")),
+                        _ => format!("programs of {} return", names.join(", ")),
+                    };
+                    let name = self.cluster.name();
+                    eprintln!("{name}: {rank} {text}; the run ends when the {programs}");
                     return;
                 }
                 (Err(_), _) => return,
@@ -459,6 +504,7 @@ impl Job {
         port: Box<dyn Port>,
         claims: &[Claims],
         program: &impl Fn(&mut Rank) -> Result<T>,
+        returned: &Sender<Returned>,
     ) -> Result<T, Failure> {
         let board = pid / self.info.ranks;
         let place = Place {
@@ -471,17 +517,30 @@ impl Job {
             claims: Some(claims[board as usize].clone()),
             ..Rows::default()
         };
+        // The receiver is gone after it has named the ranks whose programs do not return.
+        let tell = |failure: Option<&Failure>| {
+            let _ = returned.send(Returned::of(GlobalRank(pid), failure));
+        };
+        let failed = |failure: Failure| {
+            tell(Some(&failure));
+            failure
+        };
         let mut rank = Rank::begin(port, self.info.clone(), place, rows, &self.options)
-            .map_err(Failure::Error)?;
+            .map_err(|error| failed(Failure::Error(error)))?;
         // Afterwards the rank is used for an abort only, so any state is acceptable.
         let (failure, reason) = match catch_unwind(AssertUnwindSafe(|| program(&mut rank))) {
-            Ok(Ok(value)) => return rank.finish().map(|()| value).map_err(Failure::Error),
+            Ok(Ok(value)) => {
+                tell(None);
+                let ended = rank.finish().map(|()| value);
+                return ended.map_err(|error| failed(Failure::Error(error)));
+            }
             Ok(Err(error)) => (Failure::Error(error), AbortReason::FAILED),
             Err(panic) => (
                 Failure::Panic(panic_message(&*panic)),
                 AbortReason::PANICKED,
             ),
         };
+        let failure = failed(failure);
         // The program's failure has precedence.
         let _ = rank.give_up(reason);
         Err(failure)
@@ -498,10 +557,7 @@ impl Job {
                 Err(failure) => failures.push((pid, failure)),
             }
         }
-        let own = |(pid, failure): &(GlobalRank, Failure)| match failure {
-            Failure::Panic(_) => true,
-            Failure::Error(error) => !error.follows_from_another(*pid),
-        };
+        let own = |(pid, failure): &(GlobalRank, Failure)| failure.is_own(*pid);
         let aborter = self.aborter();
         let first = failures
             .iter()

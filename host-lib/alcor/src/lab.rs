@@ -119,15 +119,9 @@ impl<'a> Lab<'a> {
     /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
     /// let region = rank.alloc_from(&[0u32; 4])?;
     /// let window = rank.register(&region, Rights::ALL)?;
-    /// let transfer = Transfer {
-    ///     kind: TransferKind::Put,
-    ///     target: GlobalRank(0),
-    ///     window: WindowName::Slot(window.slot()),
-    ///     offset: 15,
-    ///     local: region.addr(),
-    ///     length: 2,
-    /// };
-    /// let request = rank.lab().transfer(transfer)?;
+    /// let slot = WindowName::Slot(window.slot());
+    /// let put = Transfer::new(TransferKind::Put, GlobalRank(0), slot, region.addr(), 2);
+    /// let request = rank.lab().transfer(put.at_offset(15))?;
     /// let error = rank.wait(request).unwrap_err();
     /// assert_eq!(error.status(), Some(Status::OutOfBounds));
     /// # Ok(()) })?;
@@ -149,14 +143,8 @@ impl<'a> Lab<'a> {
     /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
     /// let region = rank.alloc_from(&[0u32; 4])?;
     /// let window = rank.register(&region, Rights::ALL)?;
-    /// let request = rank.lab().atomic(Atomic {
-    ///     opcode: Opcode::XAdd,
-    ///     target: GlobalRank(0),
-    ///     slot: window.slot(),
-    ///     offset: 2,
-    ///     value: 1,
-    ///     compare: 0,
-    /// })?;
+    /// let add = Atomic::new(Opcode::XAdd, GlobalRank(0), window.slot(), 1);
+    /// let request = rank.lab().atomic(add.at_offset(2))?;
     /// let error = rank.wait(request).unwrap_err();
     /// assert_eq!(error.status(), Some(Status::BadAlignment));
     /// # Ok(()) })?;

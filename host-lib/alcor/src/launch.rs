@@ -21,6 +21,7 @@ const NUMBERS: [(&str, &str); 5] = [
 /// `OMPI_COMM_WORLD_RANK` and `OMPI_COMM_WORLD_SIZE`, `PMIX_RANK` and [`Launch::SIZE`],
 /// `SLURM_PROCID` and `SLURM_NTASKS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Launch {
     /// The boards' URI.
     pub cluster: String,
@@ -37,6 +38,25 @@ impl Launch {
     pub const RANK: &'static str = "ALCOR_RANK";
     /// Name of the variable with the number of ranks.
     pub const SIZE: &'static str = "ALCOR_SIZE";
+
+    /// Makes the parameters of rank `rank` of `size` ranks on the boards of a URI.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use alcor::{Backends, GlobalRank, Job, Launch, Options, soft::Soft};
+    /// let backends = Backends::new().with(Soft);
+    /// let launch = Launch::new("soft:1", GlobalRank(0), 1);
+    /// Job::attach_rank(&backends, &launch, Options::default())?.finish()?;
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn new(cluster: impl Into<String>, rank: GlobalRank, size: u32) -> Launch {
+        Launch {
+            cluster: cluster.into(),
+            rank,
+            size,
+        }
+    }
 
     /// Reads the parameters from the environment.
     ///

@@ -2,15 +2,14 @@
 //! over any boards.
 //!
 //! ```
-//! use alcor::{GlobalRank, Job, Rights, soft::SoftBoard};
+//! use alcor::{Job, Rights, soft::SoftBoard};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let job = Job::new(SoftBoard::new(4))?;
 //! let received = job.run(4, |rank| {
 //!     let inbox = rank.alloc::<f64>(4)?;
 //!     let window = rank.register(&inbox, Rights::ALL)?;
-//!     let right = GlobalRank((rank.pid().0 + 1) % rank.nprocs());
-//!     rank.put(&window, right, 0, &[f64::from(rank.pid().0); 4])?;
+//!     rank.put(&window, rank.neighbour(1), 0, &[f64::from(rank.pid().0); 4])?;
 //!     rank.fence()?;
 //!     rank.read_vec(&inbox)
 //! })?;

@@ -1,4 +1,8 @@
-//! One rank of a run.
+//! One rank of a run: its beginning and end, node memory, barriers.
+//!
+//! The other methods of [`Rank`] are with their subjects: `transfer.rs` (put and get), `atomic.rs`,
+//! `messages/rank.rs`, `completion.rs` (waits and tests), `registration.rs` (windows),
+//! `communicator.rs` (the world), `kernel.rs`. [`Lab`] has those for study.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -77,11 +81,12 @@ impl Rank {
     /// [`Error::PeerReset`] until all ranks have attached anew. After an abort of the board, and
     /// after a run over several boards, call [`crate::Cluster::prepare`].
     ///
-    /// On boards with links, `pid` must be board × ranks per board + local rank. On a single board
-    /// `pid` may be any number.
+    /// `pid` must be board × ranks per board + local rank, and less than `nprocs`. On a board without
+    /// links, `pid` is the local rank.
     ///
     /// # Errors
     /// Errors of [`identify`]; errors of the board; [`Error::BadOption`], [`Error::OutOfRange`];
+    /// [`Error::TooFewRanks`] if a board without links has fewer than `nprocs` ranks;
     /// [`Error::RankNotReset`] and [`Error::RunOfManyBoards`] if only a reset of the board makes
     /// the rank usable again.
     ///
@@ -152,16 +157,34 @@ impl Rank {
     ) -> Result<Rank> {
         options.check(&info)?;
         let options = &options.with_defaults_of([&board]);
-        let number = if info.has_switch() {
-            pid.0 / info.ranks
-        } else {
-            0
+        let bad = |rule| Error::BadOption {
+            option: "pid",
+            value: u64::from(pid.0),
+            rule,
         };
-        if info.has_switch() && pid.0 % info.ranks != local.0 {
-            return Err(Error::BadOption {
-                option: "pid",
-                value: u64::from(pid.0),
-                rule: "it must be board × ranks per board + local rank",
+        // The hardware refuses other numbers, and reports that in a register only.
+        let number = pid.0 / info.ranks;
+        if !info.has_switch() && number > 0 {
+            return Err(bad("on a board without links it must be the local rank"));
+        }
+        if pid.0 % info.ranks != local.0 {
+            return Err(bad("it must be board × ranks per board + local rank"));
+        }
+        if pid.0 >= nprocs {
+            return Err(bad("it must be less than the number of ranks of the run"));
+        }
+        // A board with links may be one of a cluster that this process does not know.
+        let boards = match &cluster {
+            Some(cluster) => Some(cluster.boards().len() as u32),
+            None => (!info.has_switch()).then_some(1),
+        };
+        let ranks = boards.map_or(u32::MAX, |boards| boards * info.ranks);
+        if nprocs > ranks {
+            let name = cluster.as_ref().map_or(board.name(), Cluster::name);
+            return Err(Error::TooFewRanks {
+                cluster: name.to_owned(),
+                asked: nprocs,
+                ranks,
             });
         }
         let place = Place {
@@ -270,6 +293,25 @@ impl Rank {
     #[must_use]
     pub fn nprocs(&self) -> u32 {
         self.progress.nprocs()
+    }
+
+    /// The rank `distance` after this rank, cyclically; before it, if `distance` is negative.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// if rank.pid() == GlobalRank(2) {
+    ///     assert_eq!((rank.neighbour(1), rank.neighbour(-4)), (GlobalRank(0), GlobalRank(1)));
+    /// }
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn neighbour(&self, distance: i32) -> GlobalRank {
+        let place = i64::from(self.pid().0) + i64::from(distance);
+        // A run has one rank at least.
+        GlobalRank(place.rem_euclid(i64::from(self.nprocs()).max(1)) as u32)
     }
 
     /// The properties of the board.

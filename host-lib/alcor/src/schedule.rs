@@ -310,6 +310,30 @@ impl Group<'_> {
         }
     }
 
+    /// Sends a block of each rank to each other rank. Round k goes to the rank k places after this
+    /// one, so that each rank receives from one other rank per round.
+    pub(crate) fn alltoall(&self, block: usize) -> Schedule {
+        let size = self.size();
+        let part = |member: usize| member * block..(member + 1) * block;
+        // The blocks of the source come first in the buffer, then the received ones.
+        let received = |member: usize| part(size + member);
+        let mut steps = Vec::new();
+        for round in 1..size {
+            let (to, from) = (self.me + round, self.me + size - round);
+            steps.push(Step::Send(self.after(to, 0), part(to % size)));
+            steps.push(Step::Store(self.after(from, 0), received(from % size)));
+        }
+        Schedule {
+            steps,
+            buffer: 2 * size * block,
+            load: vec![
+                (0..size * block, 0),
+                (part(self.me), received(self.me).start),
+            ],
+            keep: vec![(size * block..2 * size * block, 0)],
+        }
+    }
+
     /// Copies that put blocks into the order of ranks. The first block is that of `first`.
     fn rotated(&self, first: usize, block: usize) -> Vec<(Range<usize>, usize)> {
         let end = self.size() * block;
@@ -490,6 +514,12 @@ mod tests {
                 let gathered: Vec<String> = pieces.concat();
                 for kept in run(&members, &all(&|group| group.allgather(k)), &pieces, 5) {
                     assert_eq!(kept, gathered);
+                }
+                let exchanged = run(&members, &all(&|group| group.alltoall(k)), &blocks, 7);
+                for (me, kept) in exchanged.into_iter().enumerate() {
+                    let mine = |of: &Vec<String>| of[me * k..(me + 1) * k].to_vec();
+                    let expected: Vec<String> = blocks.iter().flat_map(mine).collect();
+                    assert_eq!(kept, expected);
                 }
                 for root in 0..size {
                     let at_root = |kept: Vec<Vec<String>>, expected: &[String]| {

@@ -10,7 +10,8 @@
 //! ```
 //! use alcor::{Job, soft::{SoftBoard, SoftConfig}};
 //!
-//! let board = SoftBoard::with(SoftConfig { ranks: 2, slots: 8, ..SoftConfig::default() });
+//! let config = SoftConfig::default().ranks(2).slots(8).node_bytes(1 << 16);
+//! let board = SoftBoard::with(config.commands(32).message_depth(16).fragment_bytes(64));
 //! Job::new(board)?.run(2, |rank| rank.barrier())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -37,6 +38,7 @@ use crate::{
 
 /// The parameters of a [`SoftBoard`].
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct SoftConfig {
     /// Ranks, 1 to 16.
     pub ranks: u32,
@@ -63,6 +65,50 @@ impl Default for SoftConfig {
             message_depth: 64,
             fragment_bytes: 256,
         }
+    }
+}
+
+impl SoftConfig {
+    /// Sets [`SoftConfig::ranks`].
+    #[must_use]
+    pub fn ranks(mut self, ranks: u32) -> SoftConfig {
+        self.ranks = ranks;
+        self
+    }
+
+    /// Sets [`SoftConfig::slots`].
+    #[must_use]
+    pub fn slots(mut self, slots: u32) -> SoftConfig {
+        self.slots = slots;
+        self
+    }
+
+    /// Sets [`SoftConfig::node_bytes`].
+    #[must_use]
+    pub fn node_bytes(mut self, node_bytes: u32) -> SoftConfig {
+        self.node_bytes = node_bytes;
+        self
+    }
+
+    /// Sets [`SoftConfig::commands`].
+    #[must_use]
+    pub fn commands(mut self, commands: u32) -> SoftConfig {
+        self.commands = commands;
+        self
+    }
+
+    /// Sets [`SoftConfig::message_depth`].
+    #[must_use]
+    pub fn message_depth(mut self, message_depth: u32) -> SoftConfig {
+        self.message_depth = message_depth;
+        self
+    }
+
+    /// Sets [`SoftConfig::fragment_bytes`].
+    #[must_use]
+    pub fn fragment_bytes(mut self, fragment_bytes: u32) -> SoftConfig {
+        self.fragment_bytes = fragment_bytes;
+        self
     }
 }
 

@@ -23,6 +23,7 @@ pub enum TransferKind {
 
 /// The identification of a window in a [`Transfer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WindowName {
     /// The slot of the window.
     Slot(u8),
@@ -31,7 +32,18 @@ pub enum WindowName {
 }
 
 /// An extended command as the hardware takes it, in bytes. Only the hardware checks the command.
+///
+/// # Examples
+/// ```
+/// use alcor::{GlobalRank, NodeAddr, Transfer, TransferKind, WindowName};
+///
+/// let window = WindowName::Slot(3);
+/// let put = Transfer::new(TransferKind::Put, GlobalRank(1), window, NodeAddr(64), 8);
+/// let text = put.at_offset(16).to_string();
+/// assert!(text.starts_with("put of 8 bytes to rank 1, window slot 3, byte offset 16"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Transfer {
     /// Put or get.
     pub kind: TransferKind,
@@ -48,6 +60,32 @@ pub struct Transfer {
 }
 
 impl Transfer {
+    /// Makes a transfer of `length` bytes between `local` and the beginning of a window of `target`.
+    #[must_use]
+    pub fn new(
+        kind: TransferKind,
+        target: GlobalRank,
+        window: WindowName,
+        local: NodeAddr,
+        length: u32,
+    ) -> Transfer {
+        Transfer {
+            kind,
+            target,
+            window,
+            offset: 0,
+            local,
+            length,
+        }
+    }
+
+    /// Sets [`Transfer::offset`].
+    #[must_use]
+    pub fn at_offset(mut self, offset: u32) -> Transfer {
+        self.offset = offset;
+        self
+    }
+
     /// Returns the kind of the operation for notes.
     pub(crate) fn activity(&self) -> Activity {
         match self.kind {

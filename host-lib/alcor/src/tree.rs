@@ -6,6 +6,7 @@ use crate::{GlobalRank, Topology};
 
 /// A board that has members of a communicator.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeBoard {
     /// The board's number.
     pub board: u32,

@@ -174,6 +174,7 @@ impl fmt::Display for Awaited {
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RankWait {
     /// The rank.
     pub rank: GlobalRank,
@@ -194,8 +195,32 @@ pub struct RankWait {
 }
 
 impl RankWait {
+    /// Makes the declaration of a rank that waits for no other rank.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{GlobalRank, RankWait};
+    ///
+    /// let mut wait = RankWait::new(GlobalRank(0), "BARRIER");
+    /// wait.on = vec![GlobalRank(1)];
+    /// wait.meets = Some("BARRIER".to_owned());
+    /// assert_eq!(wait.awaits(&[]), [GlobalRank(1)]);
+    /// ```
+    #[must_use]
+    pub fn new(rank: GlobalRank, what: impl Into<String>) -> RankWait {
+        RankWait {
+            rank,
+            what: what.into(),
+            on: Vec::new(),
+            is_any: false,
+            meets: None,
+            looks: false,
+            is_over: false,
+        }
+    }
+
     /// Makes the declaration for `rank` of `nprocs` ranks.
-    pub(crate) fn new(rank: GlobalRank, nprocs: u32, awaited: &Awaited, looks: bool) -> RankWait {
+    pub(crate) fn of(rank: GlobalRank, nprocs: u32, awaited: &Awaited, looks: bool) -> RankWait {
         let others = || (0..nprocs).map(GlobalRank).filter(|&other| other != rank);
         let (on, is_any, meets) = match awaited {
             Awaited::Barrier | Awaited::Registration { .. } | Awaited::Deregistration { .. } => {
@@ -323,6 +348,7 @@ pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait]) -> String {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RankState {
     /// Number of the board.
     pub board: u32,
@@ -336,6 +362,25 @@ pub struct RankState {
 }
 
 impl RankState {
+    /// Makes the state of a rank with a value of RANK_STATE, and no collective.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{LocalRank, RankState};
+    ///
+    /// let state = RankState::new(1, LocalRank(0), 0);
+    /// assert!(!state.begun() && state.posted == 0);
+    /// ```
+    #[must_use]
+    pub fn new(board: u32, local: LocalRank, bits: u32) -> RankState {
+        RankState {
+            board,
+            local,
+            bits,
+            posted: 0,
+        }
+    }
+
     /// The rank's number in the run. Before BEGIN, the number that the rank would have.
     #[must_use]
     pub fn pid(&self) -> GlobalRank {

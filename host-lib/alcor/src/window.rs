@@ -3,7 +3,17 @@
 use crate::{Datatype, NodeAddr, Region};
 
 /// The accesses that a window permits to other ranks.
+///
+/// # Examples
+/// ```
+/// use alcor::Rights;
+///
+/// let mut rights = Rights::NONE;
+/// rights.remote_read = true;
+/// assert_eq!(rights, Rights::READ);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Rights {
     /// Whether other ranks may get.
     pub remote_read: bool,

@@ -477,7 +477,7 @@ typedef int32_t alcor_result_t;
 typedef struct alcor_options_t {
     /**
      * Longest wait in cycles; a wait may last one cycle more for each outstanding byte. Default:
-     * 2000000.
+     * 2000000 on a simulated board, no limit on a card.
      */
     uint64_t watchdog_cycles;
     /**
@@ -513,8 +513,8 @@ typedef struct alcor_window *alcor_window_t;
 
 /**
  * An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
- * alcor_wait_any, alcor_wait_some, by alcor_test, alcor_test_all or alcor_test_any once the request
- * is complete, or by alcor_request_free. NULL is a request without an operation.
+ * alcor_wait_any, alcor_wait_some, by alcor_test and its forms for lists once the request is complete,
+ * or by alcor_request_free. NULL is a request without an operation.
  */
 typedef struct alcor_request *alcor_request_t;
 
@@ -636,12 +636,17 @@ alcor_result_t alcor_pid(alcor_rank_t rank, uint32_t *pid);
 alcor_result_t alcor_nprocs(alcor_rank_t rank, uint32_t *nprocs);
 
 /**
- * The present time in cycles of the board's clock. In simulation, time stands still while a
- * rank runs host code, so the value is the same in every run.
+ * The present time in cycles of the board's clock (alcor_clock_khz). In simulation, time stands still
+ * while a rank runs host code, so the value is the same in every run.
  *
  * Errors: ALCOR_ERR_BOARD.
  */
 alcor_result_t alcor_now(alcor_rank_t rank, uint64_t *cycle);
+
+/**
+ * The frequency of the board's clock in kHz, for times of alcor_now.
+ */
+alcor_result_t alcor_clock_khz(alcor_rank_t rank, uint32_t *khz);
 
 /**
  * Waits until every rank of the run has called this, and all earlier puts, gets and messages of
@@ -987,6 +992,25 @@ alcor_result_t alcor_wait_some(alcor_rank_t rank,
                                struct alcor_status_t *statuses);
 
 /**
+ * Frees all complete requests of `count` and sets them to NULL, without waiting. Requests that are
+ * NULL are ignored.
+ *
+ * - ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
+ * - indices: `count` numbers. The first `ended` receive the indices of the complete requests, in
+ *   order.
+ * - statuses: `count` statuses, or NULL. The first `ended` receive the results, and in `result`
+ *   the result codes.
+ *
+ * Errors: as alcor_wait_some.
+ */
+alcor_result_t alcor_test_some(alcor_rank_t rank,
+                               size_t count,
+                               alcor_request_t *requests,
+                               uint32_t *ended,
+                               uint32_t *indices,
+                               struct alcor_status_t *statuses);
+
+/**
  * Reports whether all of `count` requests are complete, without waiting. If they are, frees them
  * and sets them to NULL. Requests that are NULL are complete.
  *
@@ -1061,6 +1085,23 @@ alcor_result_t alcor_comm_split(alcor_rank_t rank,
  * Errors: as alcor_comm_split.
  */
 alcor_result_t alcor_comm_dup(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t *made);
+
+/**
+ * Makes a communicator of a list of members of `comm`, in the order of the list. All members of
+ * `comm` call it together, with the same list.
+ *
+ * - members: `count` ranks of `comm`.
+ * - made: receives the communicator of this rank, which alcor_comm_free ends; NULL if the call
+ *   fails, and for a member that is not in the list.
+ *
+ * Errors: ALCOR_ERR_NO_SUCH_MEMBER, also for a rank that is in the list twice; ALCOR_ERR_DIFFER if
+ * the lists differ; as alcor_comm_split.
+ */
+alcor_result_t alcor_comm_create(alcor_rank_t rank,
+                                 alcor_comm_t comm,
+                                 size_t count,
+                                 const uint32_t *members,
+                                 alcor_comm_t *made);
 
 /**
  * Ends a communicator once all its collectives have ended, and sets *comm to NULL if that
@@ -1581,6 +1622,36 @@ alcor_result_t alcor_iallgather(alcor_rank_t rank,
                                 alcor_type_t type,
                                 alcor_comm_t comm,
                                 alcor_request_t *request);
+
+/**
+ * Sends block i of `source` to member i, and copies the block from member i to block i of
+ * `destination`. Both have a block of `count` elements for each member. The library runs this
+ * collective. The rest is as in alcor_reduce.
+ */
+alcor_result_t alcor_alltoall(alcor_rank_t rank,
+                              alcor_memory_t source,
+                              size_t source_offset,
+                              alcor_memory_t destination,
+                              size_t destination_offset,
+                              size_t count,
+                              alcor_type_t type,
+                              alcor_comm_t comm);
+
+/**
+ * Starts an alcor_alltoall, whose memory is in use until the request is complete. Several may be
+ * under way. Collectives of one communicator run in the order of their calls.
+ *
+ * request: receives the request; NULL if the call fails.
+ */
+alcor_result_t alcor_ialltoall(alcor_rank_t rank,
+                               alcor_memory_t source,
+                               size_t source_offset,
+                               alcor_memory_t destination,
+                               size_t destination_offset,
+                               size_t count,
+                               alcor_type_t type,
+                               alcor_comm_t comm,
+                               alcor_request_t *request);
 
 #ifdef __cplusplus
 }  // extern "C"

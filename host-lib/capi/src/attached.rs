@@ -40,12 +40,13 @@ impl<H, T> Table<H, T> {
     }
 
     fn missing(&self, handle: *mut H) -> Failure {
-        match handle.is_null() {
-            true => Failure::Null { what: self.what },
-            false => Failure::Handle {
+        if handle.is_null() {
+            Failure::Null { what: self.what }
+        } else {
+            Failure::Handle {
                 what: self.what,
                 handle: handle.addr(),
-            },
+            }
         }
     }
 
@@ -114,12 +115,15 @@ fn with_slot(
     rank: alcor_rank_t,
     act: impl FnOnce(&mut Option<Attached>) -> Result<()>,
 ) -> Result<()> {
-    let missing = || match rank.is_null() {
-        true => Failure::Null { what: "rank" },
-        false => Failure::Handle {
-            what: "rank",
-            handle: rank.addr(),
-        },
+    let missing = || {
+        if rank.is_null() {
+            Failure::Null { what: "rank" }
+        } else {
+            Failure::Handle {
+                what: "rank",
+                handle: rank.addr(),
+            }
+        }
     };
     let found = {
         let ranks = RANKS.read().unwrap_or_else(PoisonError::into_inner);
@@ -132,9 +136,10 @@ fn with_slot(
         // The panic of the other call has emptied the slot.
         Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
     };
-    let ended = match slot.is_some() {
-        true => act(&mut slot),
-        false => Err(missing()),
+    let ended = if slot.is_some() {
+        act(&mut slot)
+    } else {
+        Err(missing())
     };
     if slot.is_none() {
         let mut ranks = RANKS.write().unwrap_or_else(PoisonError::into_inner);

@@ -175,6 +175,24 @@ fn allgather(
     }
 }
 
+fn alltoall(
+    source: Vector,
+    destination: Vector,
+    count: usize,
+    r#type: alcor_type_t,
+    comm: alcor_comm_t,
+) -> impl FnOnce(&mut Attached) -> Result<Request> {
+    move |attached| {
+        of_type!(r#type, T => {
+            let comm = attached.communicators.get(comm)?;
+            let all = count.saturating_mul(comm.size() as usize);
+            let source = source.of::<T>(attached, all)?;
+            let destination = destination.of::<T>(attached, all)?;
+            Ok(comm.ialltoall(&mut attached.rank, source, destination)?)
+        })
+    }
+}
+
 /// Waits until all members of a communicator have called this. Unlike alcor_barrier, it does not
 /// wait for puts and gets.
 ///
@@ -589,6 +607,61 @@ pub extern "C" fn alcor_iallgather(
         rank,
         request,
         allgather(
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
+            count,
+            r#type,
+            comm,
+        ),
+    )
+}
+
+/// Sends block i of `source` to member i, and copies the block from member i to block i of
+/// `destination`. Both have a block of `count` elements for each member. The library runs this
+/// collective. The rest is as in alcor_reduce.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_alltoall(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    comm: alcor_comm_t,
+) -> alcor_result_t {
+    complete(
+        rank,
+        alltoall(
+            Vector::new(source, source_offset),
+            Vector::new(destination, destination_offset),
+            count,
+            r#type,
+            comm,
+        ),
+    )
+}
+
+/// Starts an alcor_alltoall, whose memory is in use until the request is complete. Several may be
+/// under way. Collectives of one communicator run in the order of their calls.
+///
+/// request: receives the request; NULL if the call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_ialltoall(
+    rank: alcor_rank_t,
+    source: alcor_memory_t,
+    source_offset: usize,
+    destination: alcor_memory_t,
+    destination_offset: usize,
+    count: usize,
+    r#type: alcor_type_t,
+    comm: alcor_comm_t,
+    request: Option<&mut MaybeUninit<alcor_request_t>>,
+) -> alcor_result_t {
+    begin(
+        rank,
+        request,
+        alltoall(
             Vector::new(source, source_offset),
             Vector::new(destination, destination_offset),
             count,

@@ -1,9 +1,12 @@
 //! Communicators.
 
 use std::mem::MaybeUninit;
-use std::ptr;
+use std::{ptr, slice};
+
+use alcor::GlobalRank;
 
 use crate::attached::{given, make, with};
+use crate::failure::{Failure, Result};
 use crate::types::*;
 
 /// The communicator of all ranks of the run, in the order of their numbers. All ranks of the run
@@ -97,6 +100,43 @@ pub extern "C" fn alcor_comm_dup(
         let comm = attached.communicators.get(comm)?;
         let made = comm.dup(&mut attached.rank)?;
         Ok(attached.communicators.insert(made))
+    })
+}
+
+/// Makes a communicator of a list of members of `comm`, in the order of the list. All members of
+/// `comm` call it together, with the same list.
+///
+/// - members: `count` ranks of `comm`.
+/// - made: receives the communicator of this rank, which alcor_comm_free ends; NULL if the call
+///   fails, and for a member that is not in the list.
+///
+/// Errors: ALCOR_ERR_NO_SUCH_MEMBER, also for a rank that is in the list twice; ALCOR_ERR_DIFFER if
+/// the lists differ; as alcor_comm_split.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_comm_create(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    count: usize,
+    members: *const u32,
+    made: Option<&mut MaybeUninit<alcor_comm_t>>,
+) -> alcor_result_t {
+    make(rank, made, "made", |attached| {
+        let comm = attached.communicators.get(comm)?;
+        let members = match count {
+            0 => &[],
+            _ if members.is_null() => return Err(Failure::Null { what: "members" }),
+            // SAFETY: there are `count` of them, as the header asks.
+            _ => unsafe { slice::from_raw_parts(members, count) },
+        };
+        let known = |&found: &u32| {
+            let size = comm.size();
+            let member = comm.members().get(found as usize);
+            member.copied().ok_or(Failure::Member { found, size })
+        };
+        let members: Vec<GlobalRank> = members.iter().map(known).collect::<Result<_>>()?;
+        let made = comm.create(&mut attached.rank, &members)?;
+        let made = made.map(|made| attached.communicators.insert(made));
+        Ok(made.unwrap_or(ptr::null_mut()))
     })
 }
 

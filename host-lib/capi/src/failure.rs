@@ -40,6 +40,14 @@ pub enum Failure {
         /// The rule that the value breaks.
         rule: &'static str,
     },
+    /// A number that is no rank of a communicator.
+    #[error("rank {found} is not among the {size} ranks of the communicator")]
+    Member {
+        /// The number.
+        found: u32,
+        /// Number of members of the communicator.
+        size: u32,
+    },
     /// A string that is not UTF-8.
     #[error("{what} is not UTF-8")]
     Text {
@@ -66,6 +74,7 @@ impl Failure {
             Failure::Null { .. } => alcor_error::ALCOR_ERR_NULL,
             Failure::Handle { .. } => alcor_error::ALCOR_ERR_HANDLE,
             Failure::Argument { .. } | Failure::Text { .. } => alcor_error::ALCOR_ERR_ARGUMENT,
+            Failure::Member { .. } => alcor_error::ALCOR_ERR_NO_SUCH_MEMBER,
             Failure::Busy => alcor_error::ALCOR_ERR_BUSY,
             Failure::Panic(_) => alcor_error::ALCOR_ERR_PANIC,
             Failure::Alcor(error) => code_of(error),

@@ -348,9 +348,67 @@ pub unsafe extern "C" fn alcor_wait_some(
     indices: *mut u32,
     statuses: *mut alcor_status_t,
 ) -> alcor_result_t {
+    // SAFETY: as the header asks.
+    unsafe {
+        some_of(
+            rank,
+            count,
+            requests,
+            ended,
+            (indices, statuses),
+            Rank::wait_some,
+        )
+    }
+}
+
+/// Frees all complete requests of `count` and sets them to NULL, without waiting. Requests that are
+/// NULL are ignored.
+///
+/// - ended: receives the number of complete requests, or ALCOR_UNDEFINED if all requests are NULL.
+/// - indices: `count` numbers. The first `ended` receive the indices of the complete requests, in
+///   order.
+/// - statuses: `count` statuses, or NULL. The first `ended` receive the results, and in `result`
+///   the result codes.
+///
+/// Errors: as alcor_wait_some.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_test_some(
+    rank: alcor_rank_t,
+    count: usize,
+    requests: *mut alcor_request_t,
+    ended: Option<&mut MaybeUninit<u32>>,
+    indices: *mut u32,
+    statuses: *mut alcor_status_t,
+) -> alcor_result_t {
+    // SAFETY: as the header asks.
+    unsafe {
+        some_of(
+            rank,
+            count,
+            requests,
+            ended,
+            (indices, statuses),
+            Rank::test_some,
+        )
+    }
+}
+
+/// Ends those of these requests that `ask` returns.
+///
+/// # Safety
+/// Unless they are null, there are `count` requests, indices and statuses, which nobody else uses
+/// during the call.
+unsafe fn some_of(
+    rank: alcor_rank_t,
+    count: usize,
+    requests: *mut alcor_request_t,
+    ended: Out<'_, u32>,
+    (indices, statuses): (*mut u32, *mut alcor_status_t),
+    ask: impl FnOnce(&mut Rank, &[Request]) -> alcor::Result<Vec<usize>>,
+) -> alcor_result_t {
     with(rank, |attached| {
         let ended = given(ended, "ended")?.write(0);
-        // SAFETY: as the header asks.
+        // SAFETY: the caller promises it.
         let requests = unsafe { several(requests, count)? };
         // SAFETY: likewise.
         let mut statuses = unsafe { places(statuses, count) };
@@ -364,7 +422,7 @@ pub unsafe extern "C" fn alcor_wait_some(
             *ended = ALCOR_UNDEFINED;
             return Ok(());
         }
-        let some = attached.rank.wait_some(&started);
+        let some = ask(&mut attached.rank, &started);
         let mut all = Ok(());
         for (number, (place, request)) in places.into_iter().zip(started).enumerate() {
             if !some.as_ref().is_ok_and(|some| some.contains(&number)) {
@@ -506,9 +564,10 @@ unsafe fn several<'a>(
 fn take_all(attached: &mut Attached, handles: &[alcor_request_t]) -> Result<Vec<Option<Request>>> {
     let mut taken = Vec::new();
     for &handle in handles {
-        let request = match handle.is_null() {
-            true => Ok(None),
-            false => attached.requests.remove(handle).map(Some),
+        let request = if handle.is_null() {
+            Ok(None)
+        } else {
+            attached.requests.remove(handle).map(Some)
         };
         match request {
             Ok(request) => taken.push(request),

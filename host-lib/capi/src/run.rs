@@ -62,11 +62,7 @@ pub unsafe extern "C" fn alcor_init(
                 rule: "it must be less than nprocs",
             });
         }
-        let launch = Launch {
-            cluster: cluster.to_owned(),
-            rank: GlobalRank(pid),
-            size: nprocs,
-        };
+        let launch = Launch::new(cluster, GlobalRank(pid), nprocs);
         *rank = begin(launch, options)?;
         Ok(())
     })
@@ -154,8 +150,8 @@ pub extern "C" fn alcor_nprocs(
     })
 }
 
-/// The present time in cycles of the board's clock. In simulation, time stands still while a
-/// rank runs host code, so the value is the same in every run.
+/// The present time in cycles of the board's clock (alcor_clock_khz). In simulation, time stands still
+/// while a rank runs host code, so the value is the same in every run.
 ///
 /// Errors: ALCOR_ERR_BOARD.
 #[unsafe(no_mangle)]
@@ -166,6 +162,18 @@ pub extern "C" fn alcor_now(
     with(rank, |attached| {
         let cycle = given(cycle, "cycle")?;
         cycle.write(attached.rank.now()?.0);
+        Ok(())
+    })
+}
+
+/// The frequency of the board's clock in kHz, for times of alcor_now.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_clock_khz(
+    rank: alcor_rank_t,
+    khz: Option<&mut MaybeUninit<u32>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        given(khz, "khz")?.write(attached.rank.board().clock_khz);
         Ok(())
     })
 }

@@ -178,8 +178,8 @@ pub type alcor_window_t = *mut alcor_window;
 /// alcor_comm_split and alcor_comm_dup, and end with alcor_comm_free.
 pub type alcor_comm_t = *mut alcor_comm;
 /// An operation that was started and may not be complete. Ended by alcor_wait, alcor_wait_all,
-/// alcor_wait_any, alcor_wait_some, by alcor_test, alcor_test_all or alcor_test_any once the request
-/// is complete, or by alcor_request_free. NULL is a request without an operation.
+/// alcor_wait_any, alcor_wait_some, by alcor_test and its forms for lists once the request is complete,
+/// or by alcor_request_free. NULL is a request without an operation.
 pub type alcor_request_t = *mut alcor_request;
 /// A message that a matched probe has taken out of the queue. Made by alcor_mprobe and
 /// alcor_improbe; ended by alcor_mrecv, alcor_imrecv or alcor_message_free.
@@ -349,10 +349,10 @@ pub fn rights(flags: u32) -> Result<Rights> {
             rule: "they are flags of alcor_rights",
         });
     }
-    Ok(Rights {
-        remote_read: flags & alcor_rights::ALCOR_REMOTE_READ as u32 != 0,
-        remote_write: flags & alcor_rights::ALCOR_REMOTE_WRITE as u32 != 0,
-    })
+    let mut rights = Rights::NONE;
+    rights.remote_read = flags & alcor_rights::ALCOR_REMOTE_READ as u32 != 0;
+    rights.remote_write = flags & alcor_rights::ALCOR_REMOTE_WRITE as u32 != 0;
+    Ok(rights)
 }
 
 /// The atomic operation that a number means.

@@ -189,6 +189,8 @@ static void exchanges(alcor_memory_t memory)
     /* The first and the last of three are complete; then all are. */
     CHECK(alcor_wait_some(rank, 3, three, &ended, places, statuses));
     EXPECT_TRUE(ended == ALCOR_UNDEFINED);
+    CHECK(alcor_test_some(rank, 3, three, &ended, places, statuses));
+    EXPECT_TRUE(ended == ALCOR_UNDEFINED);
     CHECK(alcor_test_any(rank, 3, three, &is_so, &ended, &status));
     EXPECT_TRUE(is_so && ended == ALCOR_UNDEFINED);
     for (uint32_t i = 0; i < 3; i++)
@@ -217,6 +219,23 @@ static void exchanges(alcor_memory_t memory)
         CHECK(alcor_test_all(rank, 3, three, &is_so, statuses));
     while (!is_so);
     EXPECT_TRUE(three[0] == NULL && statuses[0].tag == 33 && statuses[1].result == ALCOR_OK);
+    CHECK(alcor_barrier(rank));
+
+    /* The same without a wait. */
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(alcor_irecv(rank, memory, 12 + 4 * i, 4, from, 30 + i, world, &three[i]));
+    CHECK(alcor_test_some(rank, 3, three, &ended, places, statuses));
+    EXPECT_TRUE(ended == 0 && three[0] != NULL);
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_send_data(rank, words, 8, to, 31, world));
+    CHECK(alcor_send_data(rank, words, 4, to, 32, world));
+    CHECK(alcor_barrier(rank));
+    EXPECT_TRUE(alcor_test_some(rank, 3, three, &ended, places, statuses) == ALCOR_ERR_TRUNCATED);
+    EXPECT_TRUE(ended == 2 && places[0] == 1 && places[1] == 2 && statuses[1].tag == 32);
+    EXPECT_TRUE(three[0] != NULL && three[1] == NULL && three[2] == NULL);
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_send_data(rank, words, 4, to, 30, world));
+    CHECK(alcor_wait(rank, &three[0], &status));
     CHECK(alcor_barrier(rank));
 }
 
@@ -257,6 +276,19 @@ static void messages(void)
         CHECK(alcor_recv_data(rank, three, 16, 0, 6, world, &status));
         EXPECT_TRUE(status.bytes == 12 && three[2] == 3 && three[3] == 0xFFFFFFFF);
     }
+    /* A short message of send_data is buffered; one of isend or send waits until it is taken. */
+    uint32_t short_message = 100 + me;
+    CHECK(alcor_write(rank, memory, 0, &short_message, 4));
+    CHECK(alcor_send_data(rank, &short_message, 4, (me + 1) % size, 70, world));
+    CHECK(alcor_isend(rank, memory, 0, 4, (me + 1) % size, 71, world, &request));
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_test(rank, &request, &is_so, NULL));
+    EXPECT_TRUE(!is_so);
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_recv_data(rank, &short_message, 4, (me + size - 1) % size, 70, world, NULL));
+    EXPECT_TRUE(short_message == 100 + (me + size - 1) % size);
+    CHECK(alcor_recv(rank, memory, 4, 4, (me + size - 1) % size, 71, world, NULL));
+    CHECK(alcor_wait(rank, &request, NULL));
     /* Polled until it comes. */
     CHECK(alcor_irecv(rank, memory, 0, 8, (me + 1) % size, 1, world, &request));
     CHECK(alcor_test(rank, &request, &is_so, &status));
@@ -378,6 +410,12 @@ static void collectives(alcor_comm_t comm, bool starts)
            alcor_iallgather(rank, source, 4, destination, 8, 2, ALCOR_U32, comm, &request));
     for (uint32_t i = 0; i < 2 * members; i++)
         EXPECT_TRUE(got(i) == 100 * (i / 2) + i % 2);
+
+    give(100 * mine, 2 * members);
+    EITHER(alcor_alltoall(rank, source, 4, destination, 8, 2, ALCOR_F32, comm),
+           alcor_ialltoall(rank, source, 4, destination, 8, 2, ALCOR_F32, comm, &request));
+    for (uint32_t i = 0; i < 2 * members; i++)
+        EXPECT_TRUE(got(i) == 100 * (i / 2) + 2 * mine + i % 2);
 }
 
 /* Each type and operation: 3 and 5 combined at every rank but the first, which has 6 and 5. */
@@ -460,6 +498,19 @@ static void communicators(void)
     collectives(copy, false);
     CHECK(alcor_comm_free(rank, &copy));
     EXPECT_TRUE(copy == NULL);
+    /* The last rank and the first, in this order; the others get none. */
+    const uint32_t list[2] = {size - 1, 0};
+    CHECK(alcor_comm_create(rank, world, 2, list, &copy));
+    EXPECT_TRUE((copy != NULL) == (me == 0 || me == size - 1));
+    if (copy != NULL) {
+        CHECK(alcor_comm_rank(rank, copy, &number));
+        EXPECT_TRUE(number == (me == 0 ? 1 : 0));
+        CHECK(alcor_comm_size(rank, copy, &number));
+        EXPECT_TRUE(number == 2);
+        CHECK(alcor_comm_free(rank, &copy));
+    }
+    CHECK(alcor_clock_khz(rank, &number));
+    EXPECT_TRUE(number == 250000);
     /* The other way round. */
     CHECK(alcor_comm_split(rank, world, 3, -(int32_t)me, &backwards));
     CHECK(alcor_comm_rank(rank, backwards, &number));

@@ -80,9 +80,10 @@ struct Program {
 fn compile(source: &Path, with: &[&str], libraries: &[String]) -> Program {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("program");
-    let compiler = match source.extension().is_some_and(|end| end == "cpp") {
-        true => "c++",
-        false => "cc",
+    let compiler = if source.extension().is_some_and(|end| end == "cpp") {
+        "c++"
+    } else {
+        "cc"
     };
     succeed(
         Command::new(compiler)

@@ -8,7 +8,7 @@ static int somewhere;
 
 static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
 {
-    uint32_t number;
+    uint32_t number = 0;
     uint64_t cycle;
     bool is_so;
     char data[8];
@@ -20,6 +20,7 @@ static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
     EXPECT(expected, alcor_pid(rank, &number));
     EXPECT(expected, alcor_nprocs(rank, &number));
     EXPECT(expected, alcor_now(rank, &cycle));
+    EXPECT(expected, alcor_clock_khz(rank, &number));
     EXPECT(expected, alcor_barrier(rank));
     EXPECT(expected, alcor_fence(rank));
     EXPECT(expected, alcor_abort(rank, 1));
@@ -48,6 +49,7 @@ static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
     EXPECT(expected, alcor_wait_all(rank, 1, &request, NULL));
     EXPECT(expected, alcor_wait_any(rank, 1, &request, &number, NULL));
     EXPECT(expected, alcor_wait_some(rank, 1, &request, &number, &number, NULL));
+    EXPECT(expected, alcor_test_some(rank, 1, &request, &number, &number, NULL));
     EXPECT(expected, alcor_test_any(rank, 1, &request, &is_so, &number, NULL));
     EXPECT(expected, alcor_test_all(rank, 1, &request, &is_so, NULL));
     EXPECT(expected, alcor_request_free(rank, &request));
@@ -57,6 +59,7 @@ static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
     EXPECT(expected, alcor_comm_size(rank, comm, &number));
     EXPECT(expected, alcor_comm_split(rank, comm, 0, 0, &comm));
     EXPECT(expected, alcor_comm_dup(rank, comm, &comm));
+    EXPECT(expected, alcor_comm_create(rank, comm, 1, &number, &comm));
     EXPECT(expected, alcor_comm_free(rank, &comm));
     EXPECT(expected, alcor_send(rank, memory, 0, 8, 0, 0, comm));
     EXPECT(expected, alcor_recv(rank, memory, 0, 8, 0, 0, comm, NULL));
@@ -133,6 +136,7 @@ int main(void)
     EXPECT(ALCOR_ERR_NULL, alcor_pid(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_nprocs(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_now(rank, NULL));
+    EXPECT(ALCOR_ERR_NULL, alcor_clock_khz(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_alloc(rank, 8, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_free(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_world(rank, NULL));
@@ -163,6 +167,9 @@ int main(void)
     EXPECT(ALCOR_ERR_NULL, alcor_wait_some(rank, 1, &request, &number, NULL, &status));
     CHECK(alcor_wait_some(rank, 0, NULL, &number, NULL, NULL));
     EXPECT_TRUE(number == ALCOR_UNDEFINED);
+    EXPECT(ALCOR_ERR_NULL, alcor_test_some(rank, 1, NULL, &number, &number, &status));
+    EXPECT(ALCOR_ERR_NULL, alcor_test_some(rank, 1, &request, NULL, &number, &status));
+    EXPECT(ALCOR_ERR_NULL, alcor_test_some(rank, 1, &request, &number, NULL, &status));
     EXPECT(ALCOR_ERR_NULL, alcor_test_any(rank, 1, NULL, &is_so, &number, &status));
     EXPECT(ALCOR_ERR_NULL, alcor_test_any(rank, 0, NULL, NULL, &number, &status));
     EXPECT(ALCOR_ERR_NULL, alcor_test_any(rank, 0, NULL, &is_so, NULL, &status));
@@ -174,6 +181,13 @@ int main(void)
     EXPECT(ALCOR_ERR_NULL, alcor_comm_size(rank, world, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_comm_split(rank, world, 0, 0, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_comm_dup(rank, world, NULL));
+    EXPECT(ALCOR_ERR_NULL, alcor_comm_create(rank, world, 1, &number, NULL));
+    EXPECT(ALCOR_ERR_NULL, alcor_comm_create(rank, world, 1, NULL, &none));
+    const uint32_t members[2] = {1, 1}, beyond[2] = {0, 2};
+    EXPECT(ALCOR_ERR_NO_SUCH_MEMBER, alcor_comm_create(rank, world, 2, members, &none));
+    EXPECT(ALCOR_ERR_NO_SUCH_MEMBER, alcor_comm_create(rank, world, 2, beyond, &none));
+    EXPECT_TRUE(none == NULL);
+    EXPECT_TRUE(strstr(alcor_error_message(), "rank 2 is not among the 2 ranks of the communicator") != NULL);
     EXPECT(ALCOR_ERR_NULL, alcor_comm_free(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_isend(rank, memory, 0, 8, other, 0, world, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_irecv(rank, memory, 0, 8, other, 0, world, NULL));
@@ -221,6 +235,7 @@ int main(void)
     EXPECT(ALCOR_ERR_HANDLE, alcor_wait_any(rank, 2, twice, &number, NULL));
     EXPECT_TRUE(twice[0] == request && number == ALCOR_UNDEFINED);
     EXPECT(ALCOR_ERR_HANDLE, alcor_wait_some(rank, 2, twice, &number, indices, NULL));
+    EXPECT(ALCOR_ERR_HANDLE, alcor_test_some(rank, 2, twice, &number, indices, NULL));
     EXPECT(ALCOR_ERR_HANDLE, alcor_test_any(rank, 2, twice, &is_so, &number, NULL));
     EXPECT(ALCOR_ERR_HANDLE, alcor_test_all(rank, 2, twice, &is_so, NULL));
     EXPECT_TRUE(twice[0] == request);

@@ -29,7 +29,9 @@ use crate::{BarOffset, Error, Result};
 ///
 /// registers.write32(BarOffset(8), 7)?;
 /// assert_eq!(registers.read32(BarOffset(8))?, 7);
+/// registers.check()?;
 /// standin.remove_by_surprise();
+/// assert!(matches!(registers.check(), Err(Error::DeadLink { .. })));
 /// assert!(matches!(registers.read32(BarOffset(8)), Err(Error::DeadLink { .. })));
 /// # Ok::<(), Error>(())
 /// ```
@@ -114,6 +116,21 @@ impl Bar {
     ///
     /// # Errors
     /// The errors of [`Bar::read32`].
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::BarOffset;
+    /// use xdma::standin::{Memory, Shape, StandIn};
+    ///
+    /// let shape = Shape { bypass_bytes: 0x1000, ..Shape::default() };
+    /// let standin = StandIn::with(shape, Memory::new(0x1000))?;
+    /// let memory = standin.machine().only_card()?.bypass_bar()?;
+    /// memory.write64(BarOffset(8), 1 << 40)?;
+    /// assert_eq!(memory.read64(BarOffset(8))?, 1 << 40);
+    /// assert_eq!(memory.bytes(), 0x1000);
+    /// assert!(memory.node().ends_with("xdma2_bypass"));
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
     pub fn read64(&self, offset: BarOffset) -> Result<u64> {
         let value = self.memory.read64(self.place(offset, 8)?);
         if value == u64::MAX {

@@ -90,6 +90,37 @@ pub struct Layout {
 }
 
 /// A card with an XDMA core: a snapshot of its description in sysfs.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use xdma::standin::{Memory, Shape, StandIn};
+/// use xdma::{BarOffset, CardAddr, Layout};
+///
+/// let shape = Shape { bypass_bytes: 0x1000, ..Shape::default() };
+/// let standin = StandIn::with(shape, Memory::new(0x1000))?;
+/// let card = standin.machine().only_card()?;
+/// assert!(card.driver().is_xdma() && card.is_present());
+/// assert_eq!((card.address(), card.number()), (standin.address(), Some(2)));
+/// assert_eq!((card.vendor(), card.device()), (0x10ee, 0x903f));
+/// assert_eq!(card.bars()[..3], [0x1_0000, 0x1_0000, 0x1000]);
+/// assert_eq!(card.layout(), Layout { user: Some(0), control: Some(1), bypass: Some(2) });
+/// assert_eq!((card.h2c_channels(), card.c2h_channels()), (vec![0], vec![0]));
+/// assert_eq!(card.events().len(), 16);
+///
+/// // A mapping of one page, and the whole BAR.
+/// card.user_pages(BarOffset(0x2000), 0x1000)?.write32(BarOffset(4), 7)?;
+/// assert_eq!(card.user_bar()?.read32(BarOffset(0x2004))?, 7);
+///
+/// // Memory by DMA, and by the bypass BAR.
+/// card.h2c(0)?.write(CardAddr(0x10), &[1, 2, 3, 4])?;
+/// assert_eq!(card.bypass_bar()?.read32(BarOffset(0x10))?, 0x0403_0201);
+/// let mut found = [0; 2];
+/// card.c2h(0)?.read(CardAddr(0x12), &mut found)?;
+/// assert_eq!(found, [3, 4]);
+/// assert!(!card.event(0)?.wait(Some(Duration::ZERO))?);
+/// # Ok::<(), xdma::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Card {
     machine: Machine,

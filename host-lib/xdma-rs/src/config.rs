@@ -35,6 +35,18 @@ const DEVICE_CONTROL: u16 = 8;
 const MOST_CAPABILITIES: usize = 48;
 
 /// Configuration space of a function, accessed 16 bits at a time.
+///
+/// # Examples
+/// ```no_run
+/// use xdma::{Config, Machine, command};
+///
+/// let machine = Machine::local();
+/// let config = machine.config(machine.only_card()?.address());
+/// let control = config.read16(Config::COMMAND)?;
+/// config.write16(Config::COMMAND, control | command::MEMORY)?;
+/// println!("device control is at {:#x}", config.device_control()?);
+/// # Ok::<(), xdma::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Config {
     nodes: Arc<dyn Nodes>,

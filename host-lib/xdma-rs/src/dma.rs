@@ -92,10 +92,10 @@ impl DmaBuffer {
 
     /// The place of the data in the pages.
     fn place(&self) -> Range<usize> {
-        match self.is_lost.load(Ordering::Relaxed) {
-            false => self.begin..self.begin + self.length,
-            true => 0..0,
+        if self.is_lost.load(Ordering::Relaxed) {
+            return 0..0;
         }
+        self.begin..self.begin + self.length
     }
 }
 
@@ -166,6 +166,25 @@ impl H2c {
     /// [`Error::BufferAlignment`] when buffer and `to` have different offsets in a page;
     /// [`Error::Short`], [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`];
     /// [`Error::ChannelLost`] after a time-out.
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::standin::{Memory, StandIn};
+    /// use xdma::{CardAddr, DmaBuffer};
+    ///
+    /// let standin = StandIn::new(Memory::new(0x1000))?;
+    /// let card = standin.machine().only_card()?;
+    /// let (mut to_card, mut from_card) = (card.h2c(0)?, card.c2h(0)?);
+    /// let place = CardAddr(0x104);
+    /// let mut buffer = DmaBuffer::facing(place, 3)?;
+    /// buffer.copy_from_slice(&[1, 2, 3]);
+    /// to_card.write_buffer(place, &buffer)?;
+    /// let mut found = DmaBuffer::facing(place, 3)?;
+    /// from_card.read_buffer(place, &mut found)?;
+    /// assert_eq!(found[..], [1, 2, 3]);
+    /// assert!(to_card.node().ends_with("xdma2_h2c_0"));
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
     pub fn write_buffer(&mut self, to: CardAddr, buffer: &DmaBuffer) -> Result<()> {
         self.0.check(Doing::Write, to, buffer.len())?;
         self.0.faces(to, buffer)?;

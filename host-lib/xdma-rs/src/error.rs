@@ -300,6 +300,12 @@ impl At {
     pub const NODE: At = At(None);
 
     /// An access of `bytes` at `offset`.
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::At;
+    /// assert_eq!(At::bytes(0x10, 4).to_string(), ", 4 bytes at 0x10");
+    /// ```
     #[must_use]
     pub fn bytes(offset: u64, bytes: u64) -> At {
         At(Some((offset, bytes)))

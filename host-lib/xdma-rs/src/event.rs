@@ -23,6 +23,7 @@ use crate::{At, Doing, Error, Result};
 /// let standin = StandIn::new(Memory::new(0x1000))?;
 /// let card = standin.machine().only_card()?;
 /// let mut event = card.event(0)?;
+/// assert!(event.node().ends_with("xdma2_events_0"));
 /// assert!(!event.wait(Some(Duration::ZERO))?);
 /// standin.interrupt(0);
 /// standin.interrupt(0);

@@ -16,9 +16,11 @@ const XILINX: u16 = 0x10ee;
 ///
 /// # Examples
 /// ```no_run
-/// for card in xdma::Machine::local().cards()? {
+/// let machine = xdma::Machine::local();
+/// for card in machine.cards()? {
 ///     println!("{} {:04x}:{:04x}, {}", card.address(), card.vendor(), card.device(), card.driver());
 /// }
+/// let registers = machine.only_card()?.user_bar()?;
 /// # Ok::<(), xdma::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -36,6 +38,17 @@ impl Machine {
     }
 
     /// A machine with sysfs and device nodes at other paths, opened by `nodes`.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use xdma::Machine;
+    /// use xdma::nodes::System;
+    ///
+    /// let machine = Machine::at("/host/sys", "/host/dev", Arc::new(System)); // of a container
+    /// assert!(machine.cards()?.is_empty());
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
     #[must_use]
     pub fn at(sys: impl Into<PathBuf>, dev: impl Into<PathBuf>, nodes: Arc<dyn Nodes>) -> Machine {
         Machine {
@@ -124,6 +137,19 @@ impl Machine {
     /// # Errors
     /// [`Error::NoReset`] when the kernel offers no bus reset, for example because other functions
     /// share the bus; [`Error::NoCard`], [`Error::Node`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use xdma::Machine;
+    ///
+    /// let (machine, address) = (Machine::local(), "0000:3b:00.0".parse()?);
+    /// if machine.hot_reset(address).is_err() {
+    ///     machine.remove(address)?;
+    ///     machine.rescan()?;
+    /// }
+    /// println!("{:?}", machine.card(address)?.driver());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn hot_reset(&self, address: PciAddress) -> Result<()> {
         let folder = self.folder(address);
         self.card(address)?;

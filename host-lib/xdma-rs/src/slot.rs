@@ -10,6 +10,26 @@ impl Machine {
     ///
     /// # Errors
     /// [`Error::NoCard`] when there is no function, [`Error::Node`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use xdma::Machine;
+    ///
+    /// let (machine, card) = (Machine::local(), "0000:3b:00.0".parse()?);
+    /// let bridge = machine.bridge(card)?;
+    /// for function in machine.functions(card)? {
+    ///     if machine.driver_of(function).is_some() {
+    ///         machine.unbind(function)?;
+    ///     }
+    ///     machine.remove(function)?;
+    /// }
+    /// // Another program loads another design into the card.
+    /// machine.rescan_behind(bridge)?;
+    /// if machine.has_driver("xdma") && machine.driver_of(card).is_none() {
+    ///     machine.bind(card, "xdma")?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn functions(&self, address: PciAddress) -> Result<Vec<PciAddress>> {
         let is_of_card = |other: &PciAddress| {
             let PciAddress {

@@ -167,6 +167,38 @@ fn count(counter: &AtomicU64) {
 }
 
 /// The served nodes of one card.
+///
+/// # Examples
+/// ```
+/// use xdma::nodes::Nodes;
+/// use xdma::standin::{Call, Fault, Memory, Shape, StandIn};
+/// use xdma::{BarOffset, CardAddr};
+///
+/// let shape = Shape { events: 4, ..Shape::default() };
+/// let standin = StandIn::with(shape, Memory::new(0x1000))?;
+/// let card = standin.machine().card(standin.address())?;
+/// assert_eq!(card.events(), [0, 1, 2, 3]);
+/// standin.interrupt(1);
+/// assert!(card.event(1)?.wait(None)?);
+/// card.user_bar()?.write32(BarOffset(4), 1)?;
+/// assert_eq!((standin.counts().stores, standin.counts().loads), (1, 0));
+///
+/// standin.fail("h2c_0", Call::Move, Fault::Errno(5)); // EIO
+/// assert_eq!(standin.faults_left(), 1);
+/// assert!(card.h2c(0)?.write(CardAddr(0x10), &[1, 2]).is_err());
+/// assert_eq!((standin.faults_left(), standin.transfers("h2c_0")), (0, vec![(0x10, 2)]));
+///
+/// // A mapping that is longer than the BAR.
+/// assert!(standin.nodes().map("/dev/xdma2_user".as_ref(), 0, 0x2_0000).is_err());
+/// assert!(standin.sys().join("bus/pci/devices").is_dir());
+///
+/// // The card leaves the bus, and then the kernel notices.
+/// standin.remove_by_surprise();
+/// assert!(card.is_present() && card.user_bar().is_err());
+/// standin.unplug()?;
+/// assert!(!card.is_present());
+/// # Ok::<(), xdma::Error>(())
+/// ```
 pub struct StandIn {
     shared: Arc<Shared>,
 }
@@ -588,17 +620,19 @@ impl Dma for Channel {
 
     fn pread(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         let bytes = self.begin(Way::FromCard, buffer.as_ptr(), buffer.len(), at)?;
-        match self.shared.device.read(at, &mut buffer[..bytes]) {
-            true => Ok(bytes),
-            false => Err(Errno::EIO.into()),
+        if self.shared.device.read(at, &mut buffer[..bytes]) {
+            Ok(bytes)
+        } else {
+            Err(Errno::EIO.into())
         }
     }
 
     fn pwrite(&self, buffer: &[u8], at: u64) -> io::Result<usize> {
         let bytes = self.begin(Way::ToCard, buffer.as_ptr(), buffer.len(), at)?;
-        match self.shared.device.write(at, &buffer[..bytes]) {
-            true => Ok(bytes),
-            false => Err(Errno::EIO.into()),
+        if self.shared.device.write(at, &buffer[..bytes]) {
+            Ok(bytes)
+        } else {
+            Err(Errno::EIO.into())
         }
     }
 }

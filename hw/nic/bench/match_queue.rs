@@ -202,9 +202,10 @@ impl Bench {
     }
 
     fn hits(&self, entry: Pattern, request: Pattern) -> bool {
-        let mask = match self.shape.posted {
-            true => entry.mask,
-            false => request.mask,
+        let mask = if self.shape.posted {
+            entry.mask
+        } else {
+            request.mask
         };
         (entry.bits ^ request.bits) & !mask & ((1 << self.shape.match_w) - 1) == 0
     }

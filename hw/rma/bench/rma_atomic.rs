@@ -126,9 +126,12 @@ fn combined(code: u32, is_wide: bool, old: u64, value: u64, compare: u64) -> u64
         u64::from(u32::MAX)
     };
     let (value, compare) = (value & mask, compare & mask);
-    let signed = |bits: u64| match is_wide {
-        true => bits as i64,
-        false => i64::from(bits as u32 as i32),
+    let signed = |bits: u64| {
+        if is_wide {
+            bits as i64
+        } else {
+            i64::from(bits as u32 as i32)
+        }
     };
     let chosen = |takes_value: bool| if takes_value { value } else { old };
     mask & match operation {

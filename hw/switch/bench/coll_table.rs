@@ -150,9 +150,10 @@ fn coll_table_derived() {
         for label in 0..boards {
             let mut row = Row::random(rng.random_range(0..32), &mut rng);
             (row.boards, row.label) = (boards, label);
-            let by = match OF_THE_RUN.contains(&row.row) {
-                true => 0,
-                false => rng.random_range(0..RANKS),
+            let by = if OF_THE_RUN.contains(&row.row) {
+                0
+            } else {
+                rng.random_range(0..RANKS)
             };
             row.members |= 1 << by;
             if block.get("valid_o") >> row.row & 1 == 1 {
@@ -213,12 +214,13 @@ fn coll_table_together() {
         for _ in 0..150 {
             let lanes: Vec<_> = queues
                 .iter_mut()
-                .map(|queue| match rng.random_bool(pace) {
-                    true => queue.pop_front(),
+                .map(|queue| {
+                    if rng.random_bool(pace) {
+                        return queue.pop_front();
+                    }
                     // The operands of collectives are at the addresses just below.
-                    false => rng
-                        .random_bool(0.5)
-                        .then(|| (rank::C_SOURCE + 4 * rng.random_range(0..9), 77)),
+                    rng.random_bool(0.5)
+                        .then(|| (rank::C_SOURCE + 4 * rng.random_range(0..9), 77))
                 })
                 .collect();
             write(&mut block, &lanes);

@@ -1051,9 +1051,10 @@ impl Cluster {
             let n = communicators[c].ranks.len();
             let differ = self.rng.random_bool(wrong);
             // Mismatching members always complete if the windows hold the whole message.
-            let words = match differ {
-                true => words.min(self.shape.unpaid() * self.shape.phit_w as usize / 32),
-                false => words,
+            let words = if differ {
+                words.min(self.shape.unpaid() * self.shape.phit_w as usize / 32)
+            } else {
+                words
             };
             let call = Call::random(n, words, &mut self.rng);
             let mut calls = vec![call; n];
@@ -1400,17 +1401,23 @@ fn latency(boards: usize, delay: u64, late: u64) -> Vec<u64> {
     let mut distance = power / 2;
     while distance > 0 {
         at = (0..boards)
-            .map(|label| match folded(label, power) {
-                true => 0,
-                false => (at[label] + through).max(at[label ^ distance] + exchange),
+            .map(|label| {
+                if folded(label, power) {
+                    0
+                } else {
+                    (at[label] + through).max(at[label ^ distance] + exchange)
+                }
             })
             .collect();
         distance /= 2;
     }
     (0..boards)
-        .map(|label| match folded(label, power) {
-            true => alone + at[label - power] + back,
-            false => alone + at[label],
+        .map(|label| {
+            if folded(label, power) {
+                alone + at[label - power] + back
+            } else {
+                alone + at[label]
+            }
         })
         .collect()
 }
@@ -2029,9 +2036,10 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
         let boards = &groups[0].boards;
         let mut missing = boards.clone();
         missing.shuffle(&mut *cluster.rng);
-        missing.truncate(match cluster.rng.random_bool(0.3) {
-            true => 0,
-            false => cluster.rng.random_range(1..boards.len()),
+        missing.truncate(if cluster.rng.random_bool(0.3) {
+            0
+        } else {
+            cluster.rng.random_range(1..boards.len())
         });
         let now = cluster.dut.cycle();
         let (mut resets, mut left) = (Vec::new(), Vec::new());
@@ -2236,12 +2244,11 @@ fn parts(
         let chunk = shape.window / 4 * phit;
         let each = NODE_WORDS / shape.ranks.min(2) - 200;
         let most = each * group.ranks.len() / (group.ranks.len() + 1);
-        let words = match cluster.rng.random_bool(0.3) {
-            true => cluster.rng.random_range(0..6 * phit),
-            false => {
-                let chunks = cluster.rng.random_range(1..=6);
-                chunks * chunk + cluster.rng.random_range(0..4 * phit) - 2 * phit
-            }
+        let words = if cluster.rng.random_bool(0.3) {
+            cluster.rng.random_range(0..6 * phit)
+        } else {
+            let chunks = cluster.rng.random_range(1..=6);
+            chunks * chunk + cluster.rng.random_range(0..4 * phit) - 2 * phit
         };
         divided(shape, group, words.min(most), &mut cluster.rng)
     };

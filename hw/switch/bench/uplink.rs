@@ -241,9 +241,10 @@ fn rx() {
                 if queued < 20 && cycle < soak(2000) {
                     let packet = packet(&mut rng, size);
                     // Keys that differ in one bit are the hardest to distinguish.
-                    let key = match rng.random_bool(0.3) {
-                        true => KEY ^ 1 << rng.random_range(0..8),
-                        false => KEY,
+                    let key = if rng.random_bool(0.3) {
+                        KEY ^ 1 << rng.random_range(0..8)
+                    } else {
+                        KEY
                     };
                     for (index, data) in packet.iter().enumerate().filter(|_| key == KEY) {
                         expected.push_back(Word {

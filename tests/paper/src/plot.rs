@@ -319,9 +319,10 @@ impl Chart<'_> {
         }
         let x = (0.8 * x.0..1.25 * x.1).log_scale().base(2.0);
         // A long logarithmic axis has labels at powers of ten only.
-        match y.1 > 30.0 * y.0 {
-            true => self.draw_on(svg, x, (0.8 * y.0..1.25 * y.1).log_scale()),
-            false => self.draw_on(svg, x, 0.0..1.1 * y.1),
+        if y.1 > 30.0 * y.0 {
+            self.draw_on(svg, x, (0.8 * y.0..1.25 * y.1).log_scale())
+        } else {
+            self.draw_on(svg, x, 0.0..1.1 * y.1)
         }
     }
 
@@ -490,9 +491,10 @@ fn draw_surface(
             let row = percents.binary_search(&cell.percent).unwrap_or_default() as i32;
             let (x, y) = (left + column * CELL.0, first + row * CELL.1);
             // From white to blue, on a logarithmic scale.
-            let share = match most > least {
-                true => (cell.cycles.max(least) / least).ln() / (most / least).ln(),
-                false => 0.0,
+            let share = if most > least {
+                (cell.cycles.max(least) / least).ln() / (most / least).ln()
+            } else {
+                0.0
             };
             area.draw(&Rectangle::new(
                 [(x + 1, y + 1), (x + CELL.0 - 1, y + CELL.1 - 1)],
@@ -623,9 +625,10 @@ fn draw_queues(
             .draw()?;
         let (mut walked, mut unit) = (0, 0);
         for curve in curves {
-            let (place, colour) = match curve.name.starts_with("walked") {
-                true => (&mut walked, RED),
-                false => (&mut unit, BLUE),
+            let (place, colour) = if curve.name.starts_with("walked") {
+                (&mut walked, RED)
+            } else {
+                (&mut unit, BLUE)
             };
             // Curves of one colour become paler in order.
             let colour = colour.mix(1.0 - 0.3 * f64::from(*place));

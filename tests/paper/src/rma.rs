@@ -344,12 +344,14 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
     }
     for (i, &n) in LENGTHS.iter().enumerate() {
         rank.write(&mut target, 0, &clear)?;
-        let cycles = epoch(rank, |rank| match first {
-            true => rank
-                .lab()
-                .paper()
-                .get(window.base(), source_window.base(), peer, n, 0),
-            false => Ok(()),
+        let cycles = epoch(rank, |rank| {
+            if first {
+                rank.lab()
+                    .paper()
+                    .get(window.base(), source_window.base(), peer, n, 0)
+            } else {
+                Ok(())
+            }
         })?;
         if first {
             let found = rank.read_vec(&target)?;

@@ -133,17 +133,13 @@ fn look_at(farm: &Farm, board: &Board, machine: &Machine, here: &str) -> Finding
     if let Some(Err(remedy)) = command.map(|command| program(command, "install it")) {
         lacks.push(format!("programmer {}: {remedy}", board.programmer));
     }
-    match lacks.is_empty() {
-        true => Ok(format!(
-            "at {address}, serial {}",
-            serial.as_deref().unwrap_or_default()
-        )),
-        // The card can be used, but not programmed.
-        false => Ok(format!(
-            "at {address}; can't be deployed to: {}",
-            lacks.join("; ")
-        )),
+    if lacks.is_empty() {
+        let serial = serial.as_deref().unwrap_or_default();
+        return Ok(format!("at {address}, serial {serial}"));
     }
+    // The card can be used, but not programmed.
+    let lacks = lacks.join("; ");
+    Ok(format!("at {address}; can't be deployed to: {lacks}"))
 }
 
 #[cfg(test)]

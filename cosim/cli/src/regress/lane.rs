@@ -147,9 +147,10 @@ impl Lane {
 
     /// The name of a test's files.
     fn file_name(&self, test: &str, seed: u64) -> String {
-        match self.is_repeated() {
-            true => format!("{test}-{seed}"),
-            false => test.to_owned(),
+        if self.is_repeated() {
+            format!("{test}-{seed}")
+        } else {
+            test.to_owned()
         }
     }
 
@@ -242,9 +243,10 @@ pub fn cores() -> usize {
 /// Quotes a word for a shell.
 pub fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
-    match text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

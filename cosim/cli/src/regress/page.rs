@@ -108,9 +108,10 @@ fn test(
         repeat: is_failed.then(|| lane.repeat(outcome)),
         change: summary.change(place),
         // Nobody looks for it elsewhere.
-        earlier: match is_failed {
-            true => earlier(runs, lane, outcome),
-            false => Vec::new(),
+        earlier: if is_failed {
+            earlier(runs, lane, outcome)
+        } else {
+            Vec::new()
         },
         explanation: explanation(summary, folder, place, outcome),
     }

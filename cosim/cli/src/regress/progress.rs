@@ -210,9 +210,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A test's name, with its seed if names are not unique.
 pub fn name(test: &str, seed: u64, repeated: bool) -> String {
-    match repeated {
-        false => test.to_owned(),
-        true => format!("{test} seed {seed}"),
+    if repeated {
+        format!("{test} seed {seed}")
+    } else {
+        test.to_owned()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The functions of the ranks, which the program and the tests call.
 
-use alcor::{GlobalRank, Operation, Rank, Result, Rights};
+use alcor::{Operation, Rank, Result, Rights};
 
 /// The sum of the squares of 1 to the number of ranks, which each rank gets.
 pub fn sum_of_squares(rank: &mut Rank) -> Result<u64> {
@@ -15,8 +15,7 @@ pub fn sum_of_squares(rank: &mut Rank) -> Result<u64> {
 pub fn shift(rank: &mut Rank, values: &[f64]) -> Result<Vec<f64>> {
     let inbox = rank.alloc::<f64>(values.len())?;
     let window = rank.register(&inbox, Rights::ALL)?; // all ranks together
-    let next = GlobalRank((rank.pid().0 + 1) % rank.nprocs());
-    rank.put(&window, next, 0, values)?;
+    rank.put(&window, rank.neighbour(1), 0, values)?;
     rank.fence()?; // all data is there, everywhere
     rank.read_vec(&inbox)
 }

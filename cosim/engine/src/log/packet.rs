@@ -237,9 +237,12 @@ impl PacketHeader {
                 slot: Some(x_header::SLOT.get(first)),
                 offset: at(1),
                 id: at(2).filter(|_| is_last).map(|word| x_length::ID.get(word)),
-                bytes: at(2).map(|word| match is_last {
-                    true => x_length::LENGTH.get(word),
-                    false => word,
+                bytes: at(2).map(|word| {
+                    if is_last {
+                        x_length::LENGTH.get(word)
+                    } else {
+                        word
+                    }
                 }),
                 last: is_last,
                 message: kind == Some(PacketType::Xget) && x_header::MESSAGE.get(first) != 0,
@@ -429,9 +432,10 @@ impl fmt::Display for LoggedPacket {
             None => self.header.fmt(f)?,
         }
         write!(f, " words={}", self.words.len())?;
-        match self.is_whole {
-            true => Ok(()),
-            false => f.write_str(" (its end was not seen)"),
+        if self.is_whole {
+            Ok(())
+        } else {
+            f.write_str(" (its end was not seen)")
         }
     }
 }

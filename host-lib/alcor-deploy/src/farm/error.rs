@@ -68,8 +68,9 @@ pub enum FarmError {
 alcor_errors::debug_as_text!(FarmError);
 
 fn listed(names: &[String]) -> String {
-    match names.is_empty() {
-        true => "it has none".into(),
-        false => format!("it has {}", names.join(", ")),
+    if names.is_empty() {
+        "it has none".into()
+    } else {
+        format!("it has {}", names.join(", "))
     }
 }

@@ -18,6 +18,7 @@ pub const TAG_UB: u32 = x_tag::TAG.max();
 /// assert_eq!(Source::from(GlobalRank(3)), Source::Rank(3));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Source {
     /// Any rank.
     Any,
@@ -39,6 +40,7 @@ impl From<GlobalRank> for Source {
 
 /// The tag of a receive or probe: one tag, or any tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Tag {
     /// Any tag.
     Any,

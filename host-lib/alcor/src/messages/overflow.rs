@@ -659,9 +659,10 @@ impl Progress {
         while let Some(kept) = self.messages.overflow.kept.get(place) {
             let (context, found) = (kept.context, kept.found);
             let is_free = kept.claim.strong_count() == 0;
-            let taker = match is_free {
-                true => self.taker_of(context, &found)?,
-                false => None,
+            let taker = if is_free {
+                self.taker_of(context, &found)?
+            } else {
+                None
             };
             // The kept messages have not changed: waits inside `alone` take none over.
             match taker {

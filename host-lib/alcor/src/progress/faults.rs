@@ -123,7 +123,7 @@ impl Progress {
         }
         let call = RankWait {
             is_over: true,
-            ..RankWait::new(self.me, self.nprocs, awaited, true)
+            ..RankWait::of(self.me, self.nprocs, awaited, true)
         };
         self.port.tell_wait(Some(&call))?;
         let found = self.declared_calls();

@@ -287,7 +287,7 @@ impl Progress {
     pub(crate) fn declare_wait(&mut self, awaited: &Awaited, looks: bool) -> Result<()> {
         self.has_declared = true;
         let awaited = self.with_kernel_state(awaited.clone())?;
-        let wait = RankWait::new(self.me, self.nprocs, &awaited, looks);
+        let wait = RankWait::of(self.me, self.nprocs, &awaited, looks);
         self.port.tell_wait(Some(&wait))
     }
 

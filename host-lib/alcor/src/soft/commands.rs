@@ -164,9 +164,12 @@ impl State {
         length: u32,
         write: bool,
     ) -> Result<u32, Status> {
-        self.checked(target, slot, offset, length, |entry| match write {
-            true => entry.deny_write,
-            false => entry.deny_read,
+        self.checked(target, slot, offset, length, |entry| {
+            if write {
+                entry.deny_write
+            } else {
+                entry.deny_read
+            }
         })
     }
 

@@ -12,11 +12,7 @@ const BUFFER_BYTES: u32 = 64 * 256;
 const END: u32 = NODE_BYTES - BUFFER_BYTES - 256;
 
 fn one_rank() -> SoftConfig {
-    SoftConfig {
-        ranks: 1,
-        node_bytes: NODE_BYTES,
-        ..SoftConfig::default()
-    }
+    SoftConfig::default().ranks(1).node_bytes(NODE_BYTES)
 }
 
 #[derive(Debug, Clone)]

@@ -156,10 +156,7 @@ fn a_refused_get_leaves_its_slice() {
 
 #[test]
 fn a_limited_wait_ends_in_time_and_keeps_the_request() {
-    let config = SoftConfig {
-        ranks: 2,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default().ranks(2);
     // The limits of these waits are longer than the watchdog's.
     let options = Options::default().watchdog_cycles(10_000);
     run_with(config, options, |rank| {

@@ -198,6 +198,15 @@ fn everything<T: Sample>(
     let mut all = vec![T::default(); length * size];
     communicator.allgather(rank, &mine, &mut all)?;
     assert_eq!(bits(&all), bits(&gathered));
+    let from_each: Vec<T> = (0..size)
+        .flat_map(|member| of(member, length * size)[me * length..(me + 1) * length].to_vec())
+        .collect();
+    communicator.alltoall(rank, &blocks, &mut all)?;
+    assert_eq!(bits(&all), bits(&from_each));
+    // In place.
+    let place = rank.alloc_from(&blocks)?;
+    communicator.alltoall(rank, &place, place.clone())?;
+    assert_eq!(bits(&rank.read_vec(&place)?), bits(&from_each));
     communicator.barrier(rank)?;
     Ok(())
 }
@@ -253,12 +262,10 @@ fn vectors_that_are_longer_than_the_rings() {
 
 #[test]
 fn small_rings_and_few_completions() {
-    let config = SoftConfig {
-        ranks: 4,
-        node_bytes: 32 << 10,
-        commands: 5,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default()
+        .ranks(4)
+        .node_bytes(32 << 10)
+        .commands(5);
     run_with(config, Options::default().ring_entries(2), |rank| {
         let world = rank.world()?;
         for seed in 0..3 {
@@ -811,10 +818,7 @@ fn collectives_of_types_are_named_in_receipts() {
 fn a_member_that_does_not_come_is_named_in_every_collective() {
     for ranks in [2, 3, 5] {
         for what in 0..4 {
-            let config = SoftConfig {
-                ranks,
-                ..SoftConfig::default()
-            };
+            let config = SoftConfig::default().ranks(ranks);
             let patience = 20_000;
             let options = Options::default().watchdog_cycles(patience);
             let error = run_with(config, options, |rank| {

@@ -1,6 +1,10 @@
 //! The ways in which runs end: success, error, panic, abort, death, watchdog.
 
-use std::sync::{Arc, Barrier, Mutex};
+use std::io::{self, BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::time::Duration;
+use std::{env, thread};
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
@@ -12,32 +16,22 @@ use crate::{right, run, run_with};
 
 /// The errors of the peers of the rank that ended the run.
 #[derive(Default)]
-struct PeerErrors(Mutex<Vec<Error>>);
+struct PeerErrors(Mutex<Vec<(GlobalRank, AbortReason)>>);
 
 impl PeerErrors {
     fn note(&self, error: Error) -> Error {
-        let copy = match error {
-            Error::Aborted { by, reason } => Error::Aborted { by, reason },
-            Error::PeerDied { ref board, rank } => Error::PeerDied {
-                board: board.clone(),
-                rank,
-            },
-            ref other => panic!("{other}"),
-        };
-        self.0.lock().unwrap().push(copy);
+        match &error {
+            Error::Aborted { by, reason, .. } => self.0.lock().unwrap().push((*by, *reason)),
+            other => panic!("{other}"),
+        }
         error
     }
 
     fn assert_all_aborted(&self, peers: usize, wanted_by: u32, wanted: AbortReason) {
         let errors = self.0.lock().unwrap();
         assert_eq!(errors.len(), peers);
-        for error in errors.iter() {
-            match error {
-                Error::Aborted { by, reason } => {
-                    assert_eq!((by.0, *reason), (wanted_by, wanted));
-                }
-                other => panic!("{other}"),
-            }
+        for found in errors.iter() {
+            assert_eq!(*found, (GlobalRank(wanted_by), wanted));
         }
     }
 }
@@ -97,6 +91,62 @@ fn a_failure_is_reported_and_its_peers_get_an_error() {
 
     let error = run(1, |_| Err::<(), _>(Error::program("my own"))).unwrap_err();
     assert_eq!(error.to_string(), "soft:1: rank 0 failed: my own");
+}
+
+/// Set in the process of the next test whose rank 0 does not return.
+const SLEEPS: &str = "ALCOR_TEST_RANK_SLEEPS";
+
+/// A thread can't be ended from outside, so the failure of the other ranks is printed while rank 0
+/// reads from standard input, outside the library.
+#[test]
+fn a_failure_is_printed_while_another_rank_sleeps() {
+    if env::var_os(SLEEPS).is_some() {
+        let error = run(3, |rank| {
+            // Time stands still while rank 0 sleeps, so all ranks begin first.
+            rank.barrier()?;
+            match rank.pid().0 {
+                0 => {
+                    let read = io::stdin().read_line(&mut String::new());
+                    read.map(drop).map_err(Error::program)
+                }
+                1 => Err(Error::program("no input file")),
+                _ => rank.barrier(),
+            }
+        })
+        .unwrap_err();
+        assert_eq!(error.to_string(), "soft:3: rank 1 failed: no input file");
+        return;
+    }
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "ending::a_failure_is_printed_while_another_rank_sleeps",
+        ])
+        .arg("--nocapture")
+        .env(SLEEPS, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (lines, printed) = mpsc::channel();
+    let errors = BufReader::new(child.stderr.take().unwrap());
+    let reader = thread::spawn(move || {
+        for line in errors.lines() {
+            let _ = lines.send(line.unwrap());
+        }
+    });
+    let line = printed.recv_timeout(Duration::from_secs(60));
+    let is_running = child.try_wait().unwrap().is_none();
+    // Rank 0 returns.
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    reader.join().unwrap();
+    assert_eq!(
+        line.as_deref(),
+        Ok("soft:3: rank 1 failed: no input file; the run ends when the program of rank 0 returns")
+    );
+    assert!(is_running, "rank 0 sleeps");
 }
 
 #[test]
@@ -230,10 +280,7 @@ fn compute(rank: &mut Rank, cycles: u64) -> Result<(), Error> {
 
 #[test]
 fn the_watchdog_names_who_waits_for_what() {
-    let config = SoftConfig {
-        ranks: 3,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default().ranks(3);
     let options = Options::default().watchdog_cycles(1000);
     let error = run_with(config, options, |rank| match rank.pid().0 {
         0 => compute(rank, 1_000_000),
@@ -269,10 +316,7 @@ fn the_watchdog_names_who_waits_for_what() {
 
 #[test]
 fn the_watchdog_names_a_rank_that_went_home() {
-    let config = SoftConfig {
-        ranks: 2,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default().ranks(2);
     let options = Options::default().watchdog_cycles(500);
     let error = run_with(config, options, |rank| match rank.pid().0 {
         0 => Ok(()),
@@ -291,10 +335,7 @@ fn the_watchdog_names_a_rank_that_went_home() {
 
 #[test]
 fn the_watchdog_guards_credits_and_polls_too() {
-    let config = SoftConfig {
-        ranks: 2,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default().ranks(2);
     let options = Options::default().watchdog_cycles(500);
     let stuck = |credits: bool| {
         run_with(config, options, |rank| {
@@ -309,14 +350,9 @@ fn the_watchdog_guards_credits_and_polls_too() {
                     rank.lab().command(Opcode::XWindow, 0)?;
                 }
             }
-            let transfer = alcor::Transfer {
-                kind: alcor::TransferKind::Put,
-                target: GlobalRank(1),
-                window: alcor::WindowName::Base(memory.addr()),
-                offset: 0,
-                local: memory.addr(),
-                length: 1,
-            };
+            let name = alcor::WindowName::Base(memory.addr());
+            let kind = alcor::TransferKind::Put;
+            let transfer = alcor::Transfer::new(kind, GlobalRank(1), name, memory.addr(), 1);
             let mut request = rank.lab().transfer(transfer)?;
             while !rank.test(&mut request)? {}
             Ok(())

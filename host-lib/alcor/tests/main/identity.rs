@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use alcor::soft::{Soft, SoftBoard};
 use alcor::{
-    Backends, Board, BoardInfo, Cluster, Error, Job, LocalRank, Options, PageOffset, Topology,
-    identify,
+    Backends, Board, BoardInfo, Cluster, Error, GlobalRank, Job, LocalRank, Options, PageOffset,
+    Rank, Topology, identify,
 };
 use alcor_abi::board::{self, capabilities, geometry, messages, queues, shape, switch};
 
@@ -144,6 +144,47 @@ fn a_board_is_opened_by_its_scheme() {
     }
     let none = Backends::new().open("soft:1").err().unwrap();
     assert!(none.to_string().contains("known schemes are none"));
+}
+
+/// The hardware refuses these numbers without an error that the library would see.
+#[test]
+fn a_number_that_the_board_refuses_is_an_error() {
+    let board = SoftBoard::new(2);
+    Cluster::from(board.clone()).prepare(1).unwrap();
+    let attach = |local, pid, nprocs| {
+        let (local, pid) = (LocalRank(local), GlobalRank(pid));
+        Rank::attach(board.clone(), local, pid, nprocs, &Options::default())
+    };
+    for (local, pid, nprocs, rule) in [
+        (1, 0, 2, "it must be board × ranks per board + local rank"),
+        (
+            1,
+            3,
+            4,
+            "on a board without links it must be the local rank",
+        ),
+        (
+            1,
+            1,
+            1,
+            "it must be less than the number of ranks of the run",
+        ),
+    ] {
+        let error = attach(local, pid, nprocs).unwrap_err();
+        assert_eq!(error.to_string(), format!("pid is {pid}, but {rule}"));
+    }
+    let error = attach(0, 0, 3).unwrap_err();
+    let asked = matches!(
+        error,
+        Error::TooFewRanks {
+            asked: 3,
+            ranks: 2,
+            ..
+        }
+    );
+    assert!(asked, "{error}");
+    // The errors have taken no rank.
+    attach(0, 0, 1).unwrap().finish().unwrap();
 }
 
 #[test]

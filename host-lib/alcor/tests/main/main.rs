@@ -5,7 +5,7 @@ mod buffers;
 mod collectives;
 mod communicators;
 mod ending;
-mod examples;
+mod growth;
 mod identity;
 mod layer;
 mod messages;

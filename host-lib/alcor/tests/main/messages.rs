@@ -16,11 +16,9 @@ const ZERO: GlobalRank = GlobalRank(0);
 const ONE: GlobalRank = GlobalRank(1);
 
 fn config(ranks: u32, message_depth: u32) -> SoftConfig {
-    SoftConfig {
-        ranks,
-        message_depth,
-        ..SoftConfig::default()
-    }
+    SoftConfig::default()
+        .ranks(ranks)
+        .message_depth(message_depth)
 }
 
 fn pattern(length: usize, seed: u32) -> Vec<u8> {
@@ -172,7 +170,7 @@ fn a_cancelled_receive_ends_once() {
         let send = rank.isend(ZERO, 0, &place)?;
         let error = rank.cancel(&send).unwrap_err();
         assert!(
-            matches!(error, Error::NotAReceive { rank: ZERO }),
+            matches!(error, Error::NotAReceive { rank: ZERO, .. }),
             "{error}"
         );
         rank.recv(ZERO, 0, &mut [0u32])?;

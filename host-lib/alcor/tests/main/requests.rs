@@ -9,10 +9,7 @@ use crate::{right, run, run_with};
 fn many_more_requests_than_the_ring_has_entries() {
     for ring_entries in [1, 2, 8, 256] {
         let options = Options::default().ring_entries(ring_entries);
-        let config = SoftConfig {
-            ranks: 2,
-            ..SoftConfig::default()
-        };
+        let config = SoftConfig::default().ranks(2);
         run_with(config, options, |rank| {
             let memory = rank.alloc_from(&[0u32; 1000])?;
             let window = rank.register(&memory, Rights::ALL)?;
@@ -84,6 +81,45 @@ fn wait_some_looks_at_all_requests_beside_a_complete_one() {
         assert_eq!(some, [0, 1]);
         rank.wait_all(requests)?;
         assert_eq!((first, second), ([1], [2]));
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// The indices are those of all complete requests, and each call looks at the others once.
+#[test]
+fn test_some_looks_at_all_requests_and_does_not_wait() {
+    run(2, |rank| {
+        let other = right(rank);
+        if rank.pid() == GlobalRank(0) {
+            rank.recv(other, 9, &mut [0u8])?;
+            rank.send(other, 2, &[3u8])?;
+            rank.recv(other, 9, &mut [0u8])?;
+            rank.send(other, 0, &[1u8])?;
+            return rank.send(other, 1, &[2u8]);
+        }
+        assert!(rank.test_some(&[])?.is_empty());
+        let mut values = [[0u8], [0], [0]];
+        let mut requests = Vec::new();
+        for (tag, value) in (0..).zip(&mut values) {
+            requests.push(rank.irecv(other, tag, value)?);
+        }
+        assert!(rank.test_some(&requests)?.is_empty());
+        for expected in [&[2][..], &[0, 1, 2]] {
+            rank.send(other, 9, &[0u8])?;
+            // The clock of the soft board moves with each access.
+            let mut some = Vec::new();
+            for _ in 0..100_000 {
+                some = rank.test_some(&requests)?;
+                if some.len() == expected.len() {
+                    break;
+                }
+            }
+            assert_eq!(some, expected);
+        }
+        assert_eq!(rank.test_some(&requests)?, [0, 1, 2]);
+        rank.wait_all(requests)?;
+        assert_eq!(values, [[1], [2], [3]]);
         Ok(())
     })
     .unwrap();

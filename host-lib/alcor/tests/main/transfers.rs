@@ -133,41 +133,21 @@ fn a_raw_transfer_is_checked_by_nobody_but_the_hardware() {
     run(1, |rank| {
         let memory = rank.alloc_from(&[1u8, 2, 3, 4])?;
         let window = rank.register(&memory, Rights::ALL)?;
-        let transfer = Transfer {
-            kind: TransferKind::Put,
-            target: rank.pid(),
-            window: WindowName::Base(window.base()),
-            offset: 2,
-            local: memory.addr(),
-            length: 2,
-        };
+        let name = WindowName::Base(window.base());
+        let transfer = Transfer::new(TransferKind::Put, rank.pid(), name, memory.addr(), 2);
+        let transfer = transfer.at_offset(2);
         let request = rank.lab().transfer(transfer)?;
         rank.wait(request)?;
         assert_eq!(rank.read_vec(&memory)?, [1, 2, 1, 2]);
 
-        let bad = [
-            (
-                Transfer {
-                    local: NodeAddr(u32::MAX),
-                    ..transfer
-                },
-                Status::BadLocal,
-            ),
-            (
-                Transfer {
-                    window: WindowName::Slot(9),
-                    ..transfer
-                },
-                Status::BadSlot,
-            ),
-            (
-                Transfer {
-                    window: WindowName::Base(NodeAddr(0)),
-                    ..transfer
-                },
-                Status::NotRegistered,
-            ),
+        let mut bad = [
+            (transfer, Status::BadLocal),
+            (transfer, Status::BadSlot),
+            (transfer, Status::NotRegistered),
         ];
+        bad[0].0.local = NodeAddr(u32::MAX);
+        bad[1].0.window = WindowName::Slot(9);
+        bad[2].0.window = WindowName::Base(NodeAddr(0));
         for (transfer, status) in bad {
             let request = rank.lab().transfer(transfer)?;
             assert_eq!(rank.wait(request).unwrap_err().status(), Some(status));

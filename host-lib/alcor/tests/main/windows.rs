@@ -5,11 +5,7 @@ use crate::{run, run_with};
 
 #[test]
 fn a_full_table_refuses_everywhere_and_takes_again_what_was_freed() {
-    let config = SoftConfig {
-        ranks: 3,
-        slots: 4,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default().ranks(3).slots(4);
     run_with(config, Options::default(), |rank| {
         let mut windows = Vec::new();
         for slot in 0..4 {

@@ -167,7 +167,7 @@ pub(super) fn one_dies(
     });
     let expected = format!("Aborted by rank {victim}, which was dropped");
     let is_expected = |error: &Error| {
-        matches!(error, Error::Aborted { by, reason }
+        matches!(error, Error::Aborted { by, reason, .. }
             if (by.0, *reason) == (victim, AbortReason::DROPPED))
     };
     for (rank, ended) in (0..).map(GlobalRank).zip(ended) {
@@ -390,7 +390,7 @@ fn each_ends_after<P>(
 /// What an error says of an abort.
 fn aborted(error: &Error) -> Option<(GlobalRank, AbortReason)> {
     match error {
-        Error::Aborted { by, reason } => Some((*by, *reason)),
+        Error::Aborted { by, reason, .. } => Some((*by, *reason)),
         _ => None,
     }
 }

@@ -351,13 +351,10 @@ fn random(context: &Context) -> Result {
                             (None, true) => AlpuFinding::NotFound,
                             (None, false) => AlpuFinding::Unmatched,
                         });
-                        match is_probe {
-                            true => unit.alpu.post_probe(id, request)?,
-                            false => {
+                        if is_probe { unit.alpu.post_probe(id, request)? } else {
                                 unit.alpu.post_match(id, request)?;
                                 place.map(|place| list.remove(place));
                             }
-                        }
                     }
                     unit.alpu.gate(true)?;
                     for (id, finding) in (0..).zip(expected) {

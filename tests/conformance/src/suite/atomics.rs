@@ -242,14 +242,8 @@ struct Tried {
 
 impl Tried {
     fn tries(&self, rank: &mut Rank, opcode: Opcode, offset: u32, status: Status) -> Result {
-        let atomic = Atomic {
-            opcode,
-            target: rank.pid(),
-            slot: self.slot,
-            offset,
-            value: 0x1111_1111_1111_1111,
-            compare: 0,
-        };
+        let value = 0x1111_1111_1111_1111;
+        let atomic = Atomic::new(opcode, rank.pid(), self.slot, value).at_offset(offset);
         let before = rank.read_vec(&self.memory)?;
         let request = rank.lab().atomic(atomic)?;
         let ended = rank.wait(request);
@@ -282,10 +276,7 @@ fn refusals(context: &Context) -> Result {
             };
             for (opcode, bytes) in opcodes {
                 for offset in (0..24).step_by(bytes as usize) {
-                    let status = match offset + bytes <= size {
-                        true => Status::Ok,
-                        false => Status::OutOfBounds,
-                    };
+                    let status = if offset + bytes <= size { Status::Ok } else { Status::OutOfBounds };
                     tried.tries(rank, opcode, offset, status)?;
                 }
                 for wrong in (0..20).filter(|offset| offset % bytes != 0) {
@@ -341,14 +332,7 @@ fn rights(context: &Context) -> Result {
         let window = rank.register(&memory, Rights::ALL)?;
         let slot = window.slot();
         rank.deregister(window)?;
-        let atomic = Atomic {
-            opcode: Opcode::XAdd,
-            target: after(rank, 1),
-            slot,
-            offset: 0,
-            value: 1,
-            compare: 0,
-        };
+        let atomic = Atomic::new(Opcode::XAdd, after(rank, 1), slot, 1);
         let request = rank.lab().atomic(atomic)?;
         refused("no window", Status::BadSlot, rank.wait(request))?;
         // A refusal whose request is dropped is reported by a flush.
@@ -373,14 +357,8 @@ fn by_base(context: &Context) -> Result {
         rank.barrier()?;
         rank.lab().command(Opcode::XWindow, memory.addr().0)?;
         let me = rank.pid();
-        let request = rank.lab().atomic(Atomic {
-            opcode: Opcode::XAdd,
-            target: me,
-            slot: window.slot() ^ 1,
-            offset: 12,
-            value: 1,
-            compare: 0,
-        })?;
+        let add = Atomic::new(Opcode::XAdd, me, window.slot() ^ 1, 1);
+        let request = rank.lab().atomic(add.at_offset(12))?;
         rank.wait(request)?;
         same("memory", vec![7, 7, 7, 8], rank.read_vec(&memory)?)?;
         rank.barrier()?;

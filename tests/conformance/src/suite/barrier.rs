@@ -44,10 +44,7 @@ fn stragglers(context: &Context) -> Result {
 fn one_is_late(context: &Context) -> Result {
     let rounds = u64::from(context.ranks()) * context.scale(4, 20);
     meet(context, context.ranks(), rounds, |rank, round| {
-        match u64::from(rank.pid().0) == round % u64::from(rank.nprocs()) {
-            true => idle(rank, 2000),
-            false => Ok(()),
-        }
+        if u64::from(rank.pid().0) == round % u64::from(rank.nprocs()) { idle(rank, 2000) } else { Ok(()) }
     })
 }
 

@@ -59,14 +59,8 @@ fn shape(context: &Context) -> Result {
     use shape::{BEAT, CHANNEL, FRAGMENT, MESSAGES, PAYLOAD, PHIT, RANKS, STAGES, WINDOW};
     let info = context.info();
     let log2 = |value: u32| value.next_power_of_two().ilog2();
-    let (phit, stages) = match info.has_switch() {
-        true => (log2(info.phit_bytes), info.stages),
-        false => (0, 0),
-    };
-    let (messages, fragment) = match info.has_messages() {
-        true => (log2(info.message_depth) + 1, log2(info.fragment_bytes)),
-        false => (0, 0),
-    };
+    let (phit, stages) = if info.has_switch() { (log2(info.phit_bytes), info.stages) } else { (0, 0) };
+    let (messages, fragment) = if info.has_messages() { (log2(info.message_depth) + 1, log2(info.fragment_bytes)) } else { (0, 0) };
     let expected = RANKS.put(log2(info.ranks))
         | BEAT.put(log2(info.beat_bytes))
         | PAYLOAD.put(log2(info.packet_bytes / 4))
@@ -180,14 +174,8 @@ fn reset(context: &Context) -> Result {
         )?;
         // What node memory holds after a reset is not said.
         rank.lab().port().write_memory(kept, &[0xA5; 64])?;
-        let transfer = Transfer {
-            kind: TransferKind::Get,
-            target: after(rank, 1),
-            window: WindowName::Slot(slot),
-            offset: 0,
-            local: kept,
-            length: 4,
-        };
+        let name = WindowName::Slot(slot);
+        let transfer = Transfer::new(TransferKind::Get, after(rank, 1), name, kept, 4);
         let request = rank.lab().transfer(transfer)?;
         refused(
             format_args!("{me}: get from a window of the last run"),

@@ -169,13 +169,10 @@ fn alignments(context: &Context) -> Result {
         let mut number = 0;
         for source in 0..8 {
             for collective in ALL {
-                let destinations = match context.scale(true, false) {
-                    true => {
+                let destinations = if context.scale(true, false) {
                         (source * 3 + number as usize) % 8
                             ..(source * 3 + number as usize) % 8 + 1
-                    }
-                    false => 0..8,
-                };
+                    } else { 0..8 };
                 for destination in destinations {
                     number += 2;
                     driver.run(
@@ -242,6 +239,47 @@ fn in_place(context: &Context) -> Result {
         }
         Ok(())
     })
+}
+
+/// Alltoall, which the library runs on every board: blocks of several lengths, in the world and in
+/// halves of it. A member that calls another collective is reported to all.
+#[alcor_test(ranks >= 1)]
+fn alltoall(context: &Context) -> Result {
+    context.run(|rank| {
+        let world = rank.world()?;
+        let me = rank.pid();
+        let half = world.split(rank, Some(me.0 % 2), 0)?;
+        for (number, count) in (0u64..).zip([0, 1, 5, 64, context.scale(700, 9000)]) {
+            for communicator in [Some(&world), half.as_ref()].into_iter().flatten() {
+                let members = communicator.members();
+                let block = |from: GlobalRank, to: GlobalRank| {
+                    let id = u64::from(communicator.id().0);
+                    context.noise(&[number, id, from.0.into(), to.0.into()], count)
+                };
+                let blocks: Vec<u8> = members.iter().flat_map(|&to| block(me, to)).collect();
+                let expected: Vec<u8> = members.iter().flat_map(|&from| block(from, me)).collect();
+                let mut found = vec![0; blocks.len()];
+                let receipt = communicator.alltoall(rank, &blocks, &mut found)?;
+                same_bytes(format_args!("{me}: {count} bytes in {}", communicator.id()), &expected, &found)?;
+                same(format_args!("{me}: in hardware"), false, receipt.is_hardware())?;
+            }
+        }
+        let all = vec![me.0; world.size() as usize];
+        if world.size() > 1 {
+            let mut found = all.clone();
+            let ended = match me.0 {
+                0 => world.allgather(rank, &[me.0], &mut found),
+                _ => world.alltoall(rank, &all, &mut found),
+            };
+            let difference = match &ended {
+                Err(Error::CollectivesDiffer { difference, .. }) => Some(*difference),
+                _ => None,
+            };
+            same(format_args!("{me}: another collective"), Some(Difference::Collective), difference)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
 }
 
 /// Infinities, NaNs, subnormals, signed zeros and ties: floating-point reductions in each pair.

@@ -288,10 +288,7 @@ fn bad_lists(context: &Context) -> Result {
             |error| matches!(error, Error::RepeatedMember { found, .. } if *found == last.0),
             world.create(rank, &[last, GlobalRank(0), last]),
         )?;
-        let list = match rank.pid() == last {
-            true => [GlobalRank(0), last],
-            false => [last, GlobalRank(0)],
-        };
+        let list = if rank.pid() == last { [GlobalRank(0), last] } else { [last, GlobalRank(0)] };
         let differ = |error: &Error| {
             matches!(
                 error,
@@ -316,20 +313,14 @@ fn bad_lists(context: &Context) -> Result {
                 }
             )
         };
-        let result = match rank.pid() == last {
-            true => world.dup(rank).map(drop),
-            false => world.split(rank, None, 0).map(drop),
-        };
+        let result = if rank.pid() == last { world.dup(rank).map(drop) } else { world.split(rank, None, 0).map(drop) };
         fails(
             "a split that meets a dup",
             "CollectivesDiffer",
             differ,
             result,
         )?;
-        let result = match rank.pid() == last {
-            true => world.barrier(rank).map(drop),
-            false => world.dup(rank).map(drop),
-        };
+        let result = if rank.pid() == last { world.barrier(rank).map(drop) } else { world.dup(rank).map(drop) };
         fails(
             "a dup that meets a barrier",
             "CollectivesDiffer",
@@ -380,10 +371,7 @@ fn out_of_rows(context: &Context) -> Result {
             driver.run(rank, &without, &case)?;
         }
         let strict = without.strict(true);
-        let reason = match has_switch {
-            true => SoftwareReason::NoRow,
-            false => SoftwareReason::NoSwitch,
-        };
+        let reason = if has_switch { SoftwareReason::NoRow } else { SoftwareReason::NoSwitch };
         not_in_hardware(strict.barrier(rank), reason)?;
         for (number, one) in (0..).zip(made.iter().step_by(7)) {
             a_few(driver, rank, one, 100 + 2 * number)?;
@@ -405,10 +393,11 @@ fn out_of_rows(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn every_row(context: &Context) -> Result {
     on_world(context, |driver, rank, world| {
-        let rows = match context.info().has_switch() {
+        let rows = if context.info().has_switch() {
             // The last row is the barrier's.
-            true => context.info().communicators as usize - 1,
-            false => 1,
+            context.info().communicators as usize - 1
+        } else {
+            1
         };
         let mut made = vec![world.clone()];
         while made.len() < rows {
@@ -479,10 +468,7 @@ fn strict(context: &Context) -> Result {
             forced: false,
         };
         let mut bytes = rank.alloc::<u8>(8)?;
-        let reason = match has_switch {
-            true => SoftwareReason::Type(ElementType::U8),
-            false => SoftwareReason::NoSwitch,
-        };
+        let reason = if has_switch { SoftwareReason::Type(ElementType::U8) } else { SoftwareReason::NoSwitch };
         not_in_hardware(
             world.allreduce_in_place(rank, Operation::Sum, &mut bytes),
             reason,

@@ -80,14 +80,9 @@ fn by_address(context: &Context) -> Result {
         let window = rank.register(&region, Rights::ALL)?;
         let local = rank.alloc_from(&[0u8; 16])?;
         let from = after(rank, 1);
-        let request = rank.lab().transfer(Transfer {
-            kind: Get,
-            target: from,
-            window: WindowName::Base(window.base()),
-            offset: 13,
-            local: local.bytes().slice(3..)?.addr(),
-            length: 9,
-        })?;
+        let name = WindowName::Base(window.base());
+        let transfer = Transfer::new(Get, from, name, local.bytes().slice(3..)?.addr(), 9);
+        let request = rank.lab().transfer(transfer.at_offset(13))?;
         rank.wait(request)?;
         let mut expected = [0; 16];
         expected[3..12].copy_from_slice(&context.noise(&[1, u64::from(from.0)], 40)[13..22]);

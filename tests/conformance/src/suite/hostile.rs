@@ -88,10 +88,7 @@ impl Place {
         let shown = rank.register(&shown, Rights::READ)?;
         let open = rank.register(&open, Rights::ALL)?;
         let others: Vec<_> = (0..rank.nprocs()).map(GlobalRank).filter(|&other| other != hostile).collect();
-        let part = match context.info().has_switch() {
-            true => rank.world()?.split(rank, (me != hostile).then_some(0), 0)?,
-            false => None,
-        };
+        let part = if context.info().has_switch() { rank.world()?.split(rank, (me != hostile).then_some(0), 0)? } else { None };
         Ok(Place {
             me: others.iter().position(|&other| other == me).unwrap_or(0),
             others,
@@ -246,10 +243,7 @@ fn write_row(rng: &mut ChaCha8Rng, rank: &mut Rank, row: u32) -> Result {
     for stage in 0..info.stages {
         writes.push((page::COMM_PARTNER + 4 * stage, rng.random_range(0..ranks)));
     }
-    let members = match row == OWN_ROW || rng.random_bool(0.5) {
-        true => 1 << (rank.pid().0 % info.ranks),
-        false => rng.random_range(0..1 << info.ranks),
-    };
+    let members = if row == OWN_ROW || rng.random_bool(0.5) { 1 << (rank.pid().0 % info.ranks) } else { rng.random_range(0..1 << info.ranks) };
     let shape = page::comm_shape::BOARDS.put(boards)
         | page::comm_shape::LABEL.put(rng.random_range(0..boards))
         | page::comm_shape::MEMBERS.put(members);

@@ -593,14 +593,11 @@ fn beside_the_host(context: &Context) -> Result {
                 if number % 2 == 0 {
                     requests.push(rank.iput(&host_window, next, cell(me, number), place.clone())?);
                 } else {
-                    named.push(rank.lab().transfer(Transfer {
-                        kind: TransferKind::Put,
-                        target: next,
-                        window: WindowName::Base(host_window.base()),
-                        offset: 4 * cell(me, number) as u32,
-                        local: place.addr(),
-                        length: 4 * WORDS as u32,
-                    })?);
+                    let name = WindowName::Base(host_window.base());
+                    let length = 4 * WORDS as u32;
+                    let put = Transfer::new(TransferKind::Put, next, name, place.addr(), length);
+                    let put = put.at_offset(4 * cell(me, number) as u32);
+                    named.push(rank.lab().transfer(put)?);
                 }
                 if rng.random_bool(0.2) {
                     refused.push(rank.iput(&host_window, next, cells, place)?);

@@ -283,10 +283,7 @@ fn cancel_race(context: &Context) -> Result {
             same(what, !cancelled, status.cancelled)?;
             rank.wait(send)?;
             let expected = payload(context, from, round, length);
-            let (taken, left) = match cancelled {
-                true => (second, first),
-                false => (first, second),
-            };
+            let (taken, left) = if cancelled { (second, first) } else { (first, second) };
             taken.check(rank, format_args!("{me}: round {round}, received"), &expected)?;
             left.check(rank, format_args!("{me}: round {round}, cancelled"), &[])?;
         }

@@ -122,15 +122,9 @@ fn by_address(context: &Context) -> Result {
         let region = rank.alloc_from(&[0u8; 40])?;
         let window = rank.register(&region, Rights::ALL)?;
         let local = rank.alloc_from(&[me.0 as u8 + 1; 9])?;
-        let transfer = Transfer {
-            kind: Put,
-            target: after(rank, 1),
-            window: WindowName::Base(window.base()),
-            offset: 13,
-            local: local.addr(),
-            length: 9,
-        };
-        let request = rank.lab().transfer(transfer)?;
+        let name = WindowName::Base(window.base());
+        let transfer = Transfer::new(Put, after(rank, 1), name, local.addr(), 9);
+        let request = rank.lab().transfer(transfer.at_offset(13))?;
         rank.wait(request)?;
         rank.barrier()?;
         let mut expected = [0; 40];

@@ -97,10 +97,7 @@ fn bad_range(context: &Context) -> Result {
             let me = rank.pid();
             for (base, bytes) in bad {
                 let place = format!("{me}: {culprit} registers {bytes:?} bytes at {base:#x}");
-                let (base, bytes) = match me == culprit {
-                    true => (NodeAddr(base), bytes),
-                    false => (word(1), Some(4)),
-                };
+                let (base, bytes) = if me == culprit { (NodeAddr(base), bytes) } else { (word(1), Some(4)) };
                 refused(
                     place,
                     Status::BadRange,
@@ -229,14 +226,9 @@ fn deregister_in_use(context: &Context) -> Result {
         ))?;
         rank.barrier()?;
         for kind in [alcor::TransferKind::Put, alcor::TransferKind::Get] {
-            let request = rank.lab().transfer(alcor::Transfer {
-                kind,
-                target: peer,
-                window: alcor::WindowName::Slot(slot),
-                offset: 0,
-                local: data.addr(),
-                length: 8,
-            })?;
+            let window = alcor::WindowName::Slot(slot);
+            let transfer = alcor::Transfer::new(kind, peer, window, data.addr(), 8);
+            let request = rank.lab().transfer(transfer)?;
             refused(
                 format_args!("{me}: {kind:?} after the window was deregistered"),
                 Status::BadSlot,
@@ -367,14 +359,9 @@ fn echo(context: &Context, rank: &mut Rank, windows: &[RegisteredRange]) -> Resu
         let value = context.noise(&[77, u64::from(me.0), number], 4);
         rank.write(&mut local, 0, &value)?;
         for kind in [alcor::TransferKind::Put, alcor::TransferKind::Get] {
-            let transfer = alcor::Transfer {
-                kind,
-                target: peer,
-                window: alcor::WindowName::Slot(window.slot),
-                offset: 0,
-                local: NodeAddr(local.addr().0 + 4 * (kind as u32)),
-                length: 4,
-            };
+            let name = alcor::WindowName::Slot(window.slot);
+            let place = NodeAddr(local.addr().0 + 4 * (kind as u32));
+            let transfer = alcor::Transfer::new(kind, peer, name, place, 4);
             let request = rank.lab().transfer(transfer)?;
             rank.wait(request).at(format_args!("{me}: {transfer}"))?;
         }

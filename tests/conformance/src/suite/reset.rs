@@ -41,10 +41,7 @@ fn in_mid_traffic(context: &Context) -> Result {
             each(ranks, |rank| {
                 let run = Run { context, rank, ranks, victim, ending };
                 let it = attach(context, rank, ranks)?;
-                let it = match rank == victim {
-                    true => run.ends(it),
-                    false => run.goes_on(it),
-                }?;
+                let it = if rank == victim { run.ends(it) } else { run.goes_on(it) }?;
                 let mut it = ends_its_run(it)?;
                 run.exchange(1, &mut it)?;
                 Ok(it.finish()?)
@@ -399,10 +396,7 @@ impl Run<'_> {
     }
 
     fn world(&self, rank: &mut Rank) -> alcor::Result<Option<Communicator>> {
-        match self.context.info().has_switch() {
-            true => rank.world().map(Some),
-            false => Ok(None),
-        }
+        if self.context.info().has_switch() { rank.world().map(Some) } else { Ok(None) }
     }
 
     fn noise(&self, from: u32, to: u32) -> Vec<u8> {

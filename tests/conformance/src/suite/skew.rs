@@ -21,14 +21,11 @@ const PATIENCE: u64 = 5000;
 #[alcor_test(ranks >= 2)]
 fn last_to_come(context: &Context) -> Result {
     let all = ALL.into_iter().chain([Collective::Barrier]);
-    let collectives: Vec<Collective> = match context.scale(true, false) {
-        true => all
+    let collectives: Vec<Collective> = if context.scale(true, false) { all
             .clone()
             .step_by(2)
             .chain([Collective::Barrier])
-            .collect(),
-        false => all.collect(),
-    };
+            .collect() } else { all.collect() };
     let times = context.run(|rank| {
         let world = rank.world()?;
         let driver = Driver {
@@ -293,15 +290,9 @@ impl Mix<'_> {
         let mut rng = context.rng(&[4, self.number, batch, id]);
         (0..rng.random_range(1..=5u64))
             .map(|turn| {
-                let element = match rng.random_bool(0.85) {
-                    true => HARDWARE[rng.random_range(0..HARDWARE.len())],
-                    false => SHORT[rng.random_range(0..SHORT.len())],
-                };
+                let element = if rng.random_bool(0.85) { HARDWARE[rng.random_range(0..HARDWARE.len())] } else { SHORT[rng.random_range(0..SHORT.len())] };
                 let of_type: Vec<_> = operations(element).collect();
-                let collective = match rng.random_bool(0.1) {
-                    true => Collective::Barrier,
-                    false => ALL[rng.random_range(0..ALL.len())],
-                };
+                let collective = if rng.random_bool(0.1) { Collective::Barrier } else { ALL[rng.random_range(0..ALL.len())] };
                 let longest = if rng.random_bool(0.2) { 600 } else { 40 };
                 Case {
                     operation: of_type[rng.random_range(0..of_type.len())],
@@ -426,10 +417,7 @@ fn in_vain(
     let options = Options::default().watchdog_cycles(PATIENCE);
     let ended = context.attempt(options, context.ranks(), |rank| {
         let world = rank.world()?;
-        let communicator = match of_world {
-            true => world,
-            false => world.dup(rank)?,
-        };
+        let communicator = if of_world { world } else { world.dup(rank)? };
         let driver = Driver {
             context,
             forced: false,

@@ -179,10 +179,7 @@ fn words_are_conserved(context: &Context) -> Result {
             let peer = GlobalRank(rng.random_range(0..rank.nprocs()));
             let mut part = local.slice(..rng.random_range(0..1000))?;
             let offset = rng.random_range(0..1500);
-            match rng.random_bool(0.5) {
-                true => drop(rank.iput(&window, peer, offset, &part)?),
-                false => drop(rank.iget(&window, peer, offset, &mut part)?),
-            }
+            if rng.random_bool(0.5) { drop(rank.iput(&window, peer, offset, &part)?) } else { drop(rank.iget(&window, peer, offset, &mut part)?) }
         }
         rank.barrier()?;
         // Some of these were refused, as it is meant.

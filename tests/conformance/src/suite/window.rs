@@ -180,13 +180,9 @@ fn to_the_end(context: &Context) -> Result {
         let base = NodeAddr(bytes - 256);
         let range = rank.lab().register_range(base, None, Rights::ALL)?;
         let local = rank.alloc_from(&[me.0 as u8 + 1; 8])?;
-        let transfer = |kind, offset| Transfer {
-            kind,
-            target: after(rank, 1),
-            window: WindowName::Slot(range.slot),
-            offset,
-            local: local.addr(),
-            length: 8,
+        let (target, name) = (after(rank, 1), WindowName::Slot(range.slot));
+        let transfer = |kind, offset| {
+            Transfer::new(kind, target, name, local.addr(), 8).at_offset(offset)
         };
         let (last, beyond) = (transfer(Put, 248), [transfer(Put, 249), transfer(Get, 256)]);
         let request = rank.lab().transfer(last)?;
@@ -374,15 +370,10 @@ fn in_a_stream(context: &Context) -> Result {
                 _ if rank.board().slots < 256 => (255, peer.0, 0, data.addr(), Status::BadSlot),
                 _ => continue,
             };
-            let transfer = Transfer {
-                kind: if round % 3 == 0 { Get } else { Put },
-                target: GlobalRank(target),
-                window: WindowName::Slot(slot),
-                offset,
-                local,
-                length: 4,
-            };
-            requests.push((rank.lab().transfer(transfer)?, status));
+            let kind = if round % 3 == 0 { Get } else { Put };
+            let name = WindowName::Slot(slot);
+            let transfer = Transfer::new(kind, GlobalRank(target), name, local, 4);
+            requests.push((rank.lab().transfer(transfer.at_offset(offset))?, status));
         }
         for (request, status) in requests {
             let transfer = request.transfer();
@@ -514,14 +505,8 @@ impl Guarded {
         local: NodeAddr,
         length: u32,
     ) -> Transfer {
-        Transfer {
-            kind,
-            target,
-            window: WindowName::Slot(self.window.slot()),
-            offset,
-            local,
-            length,
-        }
+        let name = WindowName::Slot(self.window.slot());
+        Transfer::new(kind, target, name, local, length).at_offset(offset)
     }
 
     fn tries(
@@ -553,10 +538,8 @@ impl Guarded {
         status: Status,
     ) -> Result {
         let me = rank.pid();
-        let transfer = Transfer {
-            window,
-            ..self.transfer(kind, target, offset, self.local.addr(), length)
-        };
+        let mut transfer = self.transfer(kind, target, offset, self.local.addr(), length);
+        transfer.window = window;
         let place = format!("{me}: {transfer}");
         let (mut local, is_good) = (self.local_before.clone(), status == Status::Ok);
         if kind == TransferKind::Get || !is_good {
@@ -565,10 +548,7 @@ impl Guarded {
         rank.write(&mut self.local, 0, &local)?;
         let request = rank.lab().transfer(transfer)?;
         let ended = rank.wait(request);
-        match is_good {
-            true => ended.at(&place)?,
-            false => refused(&place, status, ended)?,
-        }
+        if is_good { ended.at(&place)? } else { refused(&place, status, ended)? }
         if kind == TransferKind::Get && is_good {
             local[..length as usize].fill(0x5A);
         }

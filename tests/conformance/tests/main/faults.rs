@@ -265,7 +265,7 @@ impl PortLayer for FaultyPort {
         self.absorb()?;
         Ok(match self.sound.wait(awaited, deadline)? {
             Wake::Raised(raised) => Wake::Raised(Causes(self.told(raised.0))),
-            Wake::Deadline => Wake::Deadline,
+            other => other,
         })
     }
 }
@@ -293,10 +293,7 @@ fn every_fault_is_caught() {
 /// The tests that fail on a board with a fault.
 fn catchers(fault: Fault) -> Vec<&'static str> {
     let cases: Vec<_> = tests().map(|test| Case { test, seed: 0 }).collect();
-    let config = SoftConfig {
-        ranks: 3,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default().ranks(3);
     let open = move |_| {
         Ok(Arc::new(FaultyBoard {
             sound: SoftBoard::with(config),

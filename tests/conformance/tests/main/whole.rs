@@ -51,14 +51,13 @@ fn passes_on_four_ranks() {
 
 #[test]
 fn passes_on_two_ranks_with_little_of_everything() {
-    let config = SoftConfig {
-        ranks: 2,
-        slots: 4,
-        node_bytes: 65536,
-        commands: 16,
-        message_depth: 16,
-        fragment_bytes: 64,
-    };
+    let config = SoftConfig::default()
+        .ranks(2)
+        .slots(4)
+        .node_bytes(65536)
+        .commands(16)
+        .message_depth(16)
+        .fragment_bytes(64);
     let settings = Settings {
         seed: 7,
         ..Settings::default()
@@ -68,10 +67,7 @@ fn passes_on_two_ranks_with_little_of_everything() {
 
 #[test]
 fn what_a_board_can_not_run_is_skipped_with_its_reason() {
-    let config = SoftConfig {
-        ranks: 1,
-        ..SoftConfig::default()
-    };
+    let config = SoftConfig::default().ranks(1);
     let outcomes = run(config, &Settings::default());
     assert_eq!(complaints(&outcomes), [""; 0]);
     for outcome in &outcomes {

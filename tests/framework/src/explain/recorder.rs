@@ -213,9 +213,10 @@ struct RecordedPort {
 impl RecordedPort {
     /// Changes the record of the rank, with the present cycle.
     fn record(&mut self, change: impl FnOnce(&mut RankLog, u64)) {
-        let now = match self.tells_time {
-            true => self.port.now().ok(),
-            false => None,
+        let now = if self.tells_time {
+            self.port.now().ok()
+        } else {
+            None
         };
         let mut log = self.recorder.lock();
         if let Some(Cycle(now)) = now {

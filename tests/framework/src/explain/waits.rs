@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-use alcor::{Awaited, Error, GlobalRank, RankState, RankWait, SyncKind};
+use alcor::{Awaited, Cycle, Error, GlobalRank, RankState, RankWait, SyncKind};
 use alcor_abi::board::rank_state;
 
 use super::commands::Command;
@@ -62,19 +62,14 @@ impl Waits {
     ///
     /// `logs` has for each global rank the local rank and its record.
     pub fn of(error: &Error, logs: &BTreeMap<u32, RankLog>) -> Option<Waits> {
-        let nodes = logs.iter().map(|(&pid, log)| (pid, Node::of(log)));
-        let mut waits = Waits {
-            headline: String::new(),
-            nodes: nodes.collect(),
-            edges: BTreeSet::new(),
-        };
-        let (rank, awaited, cycles, at, states, told) = match error {
+        match error {
             Error::Deadlock { at, waits: told } => {
+                let mut waits = Waits::new(logs);
                 waits.headline = format!(
                     "no rank could go on at {at}: every rank waited, and nothing was under way"
                 );
                 told.iter().for_each(|wait| waits.add_told(wait, told));
-                return Some(waits);
+                Some(waits)
             }
             Error::Watchdog {
                 rank,
@@ -83,9 +78,38 @@ impl Waits {
                 at,
                 states,
                 waits: told,
-            } => (rank, awaited, cycles, at, states, told),
-            _ => return None,
-        };
+                ..
+            } => Some(Waits::of_watchdog(
+                *rank,
+                awaited,
+                (*cycles, *at),
+                (states, told),
+                logs,
+            )),
+            _ => None,
+        }
+    }
+
+    /// A graph of the recorded commands, without waits.
+    fn new(logs: &BTreeMap<u32, RankLog>) -> Waits {
+        let nodes = logs.iter().map(|(&pid, log)| (pid, Node::of(log)));
+        Waits {
+            headline: String::new(),
+            nodes: nodes.collect(),
+            edges: BTreeSet::new(),
+        }
+    }
+
+    /// The graph of [`Error::Watchdog`]: the rank that gave up, its wait with duration and end, the
+    /// states of the ranks, and the waits that they have reported.
+    fn of_watchdog(
+        rank: GlobalRank,
+        awaited: &Awaited,
+        (cycles, at): (u64, Cycle),
+        (states, told): (&[RankState], &[RankWait]),
+        logs: &BTreeMap<u32, RankLog>,
+    ) -> Waits {
+        let mut waits = Waits::new(logs);
         waits.headline =
             format!("{rank} gave up at {at}, after {cycles} cycles of waiting for {awaited}");
         for state in states.iter().filter(|state| state.begun()) {
@@ -95,11 +119,11 @@ impl Waits {
             node.at = format!("waits for {awaited}");
             node.gave_up = true;
         }
-        for to in awaited_ranks(*rank, awaited, states, logs) {
+        for to in awaited_ranks(rank, awaited, states, logs) {
             waits.add_edge(rank.0, to, awaited.to_string(), true);
         }
         for state in states.iter().filter(|state| state.begun()) {
-            if state.pid() == *rank {
+            if state.pid() == rank {
                 continue;
             }
             match told.iter().find(|wait| wait.rank == state.pid()) {
@@ -107,7 +131,7 @@ impl Waits {
                 None => waits.add_edges_of_peer(state, states, logs),
             }
         }
-        Some(waits)
+        waits
     }
 
     /// Adds the wait that a rank has reported.
@@ -234,9 +258,10 @@ impl fmt::Display for Waits {
             }
             for edge in self.edges.iter().filter(|edge| edge.from == *rank) {
                 let Edge { to, why, .. } = edge;
-                match edge.certain {
-                    true => writeln!(f, "  -> rank {to}: {why}")?,
-                    false => writeln!(f, "  -> rank {to}, as its last commands suggest: {why}")?,
+                if edge.certain {
+                    writeln!(f, "  -> rank {to}: {why}")?
+                } else {
+                    writeln!(f, "  -> rank {to}, as its last commands suggest: {why}")?
                 }
             }
         }
@@ -248,9 +273,10 @@ impl fmt::Display for Waits {
             let mut edges = self.edges.iter();
             edges.any(|edge| edge.certain && (edge.from, edge.to) == (from, to))
         };
-        let verb = match ring.iter().zip(next).all(is_certain) {
-            true => "wait",
-            false => "may wait",
+        let verb = if ring.iter().zip(next).all(is_certain) {
+            "wait"
+        } else {
+            "may wait"
         };
         let names = ring
             .iter()
@@ -351,7 +377,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use alcor::{Cycle, LocalRank, NodeAddr, Opcode};
+    use alcor::{LocalRank, NodeAddr, Opcode};
     use alcor_abi::command;
     use alcor_abi::packets::x_message;
 
@@ -361,26 +387,19 @@ mod tests {
         let at = at.map_or(0, |kind| {
             rank_state::IN_SYNC.mask() | rank_state::SYNC_KIND.put(kind as u32)
         });
-        RankState {
-            board: pid / 2,
-            local: LocalRank(pid % 2),
-            bits: rank_state::BEGUN.mask()
-                | rank_state::QUIET.mask()
-                | rank_state::PID.put(pid)
-                | at,
-            posted: 0,
-        }
+        let begun = rank_state::BEGUN.mask() | rank_state::QUIET.mask();
+        let bits = begun | rank_state::PID.put(pid) | at;
+        RankState::new(pid / 2, LocalRank(pid % 2), bits)
     }
 
-    fn watchdog(awaited: Awaited, states: Vec<RankState>) -> Error {
-        Error::Watchdog {
-            rank: GlobalRank(0),
+    fn watchdog(awaited: &Awaited, states: &[RankState], logs: &BTreeMap<u32, RankLog>) -> Waits {
+        Waits::of_watchdog(
+            GlobalRank(0),
             awaited,
-            cycles: 500,
-            at: Cycle(1234),
-            states,
-            waits: Vec::new(),
-        }
+            (500, Cycle(1234)),
+            (states, &[]),
+            logs,
+        )
     }
 
     /// Record of a rank that has posted a receive and waits.
@@ -402,7 +421,7 @@ mod tests {
         states[1].bits |= rank_state::TX_REPLY.mask() | rank_state::COMMANDS.mask();
         states[1].posted = 1 << 3;
         let logs = BTreeMap::from([(1, receiver(2))]);
-        let waits = Waits::of(&watchdog(Awaited::Barrier, states), &logs).unwrap();
+        let waits = watchdog(&Awaited::Barrier, &states, &logs);
         let text = waits.to_string();
         for line in [
             "rank 0 gave up at cycle 1234, after 500 cycles of waiting for BARRIER",
@@ -433,22 +452,19 @@ mod tests {
     #[test]
     fn a_cycle_of_certain_waits_is_reported_as_certain() {
         let states = vec![state(0, None), state(1, Some(SyncKind::Barrier))];
-        let error = watchdog(Awaited::Registration { base: NodeAddr(8) }, states);
-        let waits = Waits::of(&error, &BTreeMap::new()).unwrap().to_string();
+        let awaited = Awaited::Registration { base: NodeAddr(8) };
+        let waits = watchdog(&awaited, &states, &BTreeMap::new()).to_string();
         let ring = "they wait for each other: rank 0 -> rank 1 -> rank 0";
         assert!(waits.contains(ring), "{waits}");
     }
 
     #[test]
     fn a_deadlock_is_a_graph_of_what_ranks_have_told() {
-        let wait = |rank: u32, on: &[u32], meets: Option<&str>| RankWait {
-            rank: GlobalRank(rank),
-            what: meets.unwrap_or("a message").to_owned(),
-            on: on.iter().copied().map(GlobalRank).collect(),
-            is_any: false,
-            meets: meets.map(str::to_owned),
-            looks: false,
-            is_over: false,
+        let wait = |rank: u32, on: &[u32], meets: Option<&str>| {
+            let mut wait = RankWait::new(GlobalRank(rank), meets.unwrap_or("a message"));
+            wait.on = on.iter().copied().map(GlobalRank).collect();
+            wait.meets = meets.map(str::to_owned);
+            wait
         };
         let barrier = Some("BARRIER");
         let waits = vec![
@@ -475,7 +491,7 @@ mod tests {
     fn no_rank_is_named_when_all_are_present() {
         let barrier = Some(SyncKind::Barrier);
         let states = vec![state(0, barrier), state(1, barrier)];
-        let waits = Waits::of(&watchdog(Awaited::Barrier, states), &BTreeMap::new()).unwrap();
+        let waits = watchdog(&Awaited::Barrier, &states, &BTreeMap::new());
         assert!(waits.edges.is_empty());
         assert!(waits.to_string().contains("  -> no rank: "), "{waits}");
     }
@@ -488,8 +504,8 @@ mod tests {
             log.commands.write(5, command(Opcode::XPut), put);
         }
         let states = vec![state(0, None), state(1, None)];
-        let error = watchdog(Awaited::Completions { missing: 2 }, states);
-        let waits = Waits::of(&error, &BTreeMap::from([(0, log)])).unwrap();
+        let awaited = Awaited::Completions { missing: 2 };
+        let waits = watchdog(&awaited, &states, &BTreeMap::from([(0, log)]));
         let targets: Vec<u32> = waits.edges.iter().map(|edge| edge.to).collect();
         assert_eq!(targets, [1, 2]);
         assert!(waits.ring().is_none());

@@ -70,16 +70,17 @@ impl Case {
     /// The call of the case.
     pub(in crate::suite) fn call(&self, communicator: &Communicator) -> Call {
         let is_barrier = self.collective == Collective::Barrier;
-        Call {
-            communicator: communicator.id(),
-            collective: self.collective,
-            count: if is_barrier { 0 } else { self.count as u32 },
-            element: (!is_barrier).then_some(self.element),
-            operation: self.reduces().then_some(self.operation),
-            root: self
-                .has_root()
-                .then(|| communicator.members()[self.root as usize]),
+        let mut call = Call::new(communicator.id(), self.collective);
+        if !is_barrier {
+            call = call.of_elements(self.count as u32, self.element);
         }
+        if self.reduces() {
+            call = call.with_operation(self.operation);
+        }
+        if self.has_root() {
+            call = call.with_root(communicator.members()[self.root as usize]);
+        }
+        call
     }
 
     /// Elements of the whole message.

@@ -130,13 +130,10 @@ impl Plan {
                             (!rng.random_bool(wild)).then_some(likely)
                         };
                         // Mostly what somebody sends, so that receives find their messages.
-                        let like = match coming.is_empty() {
-                            true => (0, GlobalRank(0), 0),
-                            false => {
+                        let like = if coming.is_empty() { (0, GlobalRank(0), 0) } else {
                                 let sent = coming[rng.random_range(0..coming.len())];
                                 (sent.context, sent.source, sent.tag)
-                            }
-                        };
+                            };
                         let source = a_source(&mut rng, like.1);
                         let tag = (!rng.random_bool(wild)).then_some(like.2);
                         steps.push(match rng.random_range(0..20) {
@@ -150,10 +147,7 @@ impl Plan {
                                     context: like.0,
                                     source,
                                     tag,
-                                    room: match rng.random_bool(0.2) {
-                                        true => rng.random_range(0..longest),
-                                        false => longest,
-                                    },
+                                    room: if rng.random_bool(0.2) { rng.random_range(0..longest) } else { longest },
                                 }
                             }
                             15 if posted > 0 => Step::Cancel(rng.random_range(0..posted)),
@@ -170,10 +164,7 @@ impl Plan {
                             },
                             18 if rng.random_bool(0.7) => Step::Take {
                                 which: rng.random_range(0..4),
-                                room: match rng.random_bool(0.2) {
-                                    true => rng.random_range(0..longest),
-                                    false => longest,
-                                },
+                                room: if rng.random_bool(0.2) { rng.random_range(0..longest) } else { longest },
                             },
                             18 => Step::Return(rng.random_range(0..4)),
                             _ => Step::Idle(rng.random_range(0..300)),

@@ -155,14 +155,9 @@ impl Executor<'_> {
             Local::Raw(address) => NodeAddr(address),
             Local::Scratch(at) => NodeAddr(self.scratch.addr().0 + at),
         };
-        let transfer = Transfer {
-            kind: access.kind,
-            target: GlobalRank(access.target),
-            window: WindowName::Slot(slot),
-            offset: access.offset,
-            local,
-            length: access.length,
-        };
+        let (target, name) = (GlobalRank(access.target), WindowName::Slot(slot));
+        let transfer = Transfer::new(access.kind, target, name, local, access.length)
+            .at_offset(access.offset);
         let place = format!("{place}: {transfer}");
         let mut gets = None;
         if let Local::Scratch(at) = access.local {
@@ -252,10 +247,7 @@ impl Executor<'_> {
                 _ => self.finish(rank, under_way)?,
             }
         }
-        match fence {
-            true => rank.fence().at(format_args!("{place}: fence"))?,
-            false => rank.flush_all().at(format_args!("{place}: flush"))?,
-        }
+        if fence { rank.fence().at(format_args!("{place}: fence"))? } else { rank.flush_all().at(format_args!("{place}: flush"))? }
         for (place, gets) in brought {
             self.brought(rank, &place, gets)?;
         }

@@ -341,10 +341,7 @@ impl Planner {
 
     fn transfer(&mut self, me: u32, program: &mut Vec<Operation>) -> Operation {
         let blocking = self.rng.random_bool(0.25);
-        let kind = match self.rng.random() {
-            true => TransferKind::Put,
-            false => TransferKind::Get,
-        };
+        let kind = if self.rng.random() { TransferKind::Put } else { TransferKind::Get };
         for _ in 0..8 {
             let index = self.rng.random_range(0..self.live.len());
             let target = self.rng.random_range(0..self.ranks);
@@ -390,25 +387,19 @@ impl Planner {
         }
         let data = self.claim(me, is_write, true, index, me, offset, length);
         let window = self.live[index].window;
-        Some(match is_write {
-            true => Operation::Store {
+        Some(if is_write { Operation::Store {
                 window,
                 offset,
                 data,
-            },
-            false => Operation::Load {
+            } } else { Operation::Load {
                 window,
                 offset,
                 data,
-            },
-        })
+            } })
     }
 
     fn refused(&mut self, me: u32, program: &mut Vec<Operation>) -> Operation {
-        let kind = match self.rng.random() {
-            true => TransferKind::Put,
-            false => TransferKind::Get,
-        };
+        let kind = if self.rng.random() { TransferKind::Put } else { TransferKind::Get };
         let index = self.rng.random_range(0..self.live.len());
         let target = self.rng.random_range(0..self.ranks);
         let part = &self.live[index].parts[target as usize];
@@ -515,10 +506,7 @@ impl Planner {
         offset: u32,
         length: u32,
     ) -> Vec<u8> {
-        let when = match blocking {
-            true => 0,
-            false => self.origins[me as usize].count,
-        };
+        let when = if blocking { 0 } else { self.origins[me as usize].count };
         let range = offset as usize..(offset + length) as usize;
         let live = &mut self.live[index];
         for claim in &mut live.claims[target as usize][range.clone()] {
