@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use alcor_abi::board::{PLACE, place};
 use alcor_abi::{Opcode, Status};
 
 use crate::allocator::{Allocator, Block};
@@ -22,7 +23,7 @@ use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{
     AbortReason, Activity, Board, BoardInfo, Cluster, Communicator, Cycle, Datatype, Error,
-    GlobalRank, Lab, LocalRank, Options, Port, Region, Result, identify,
+    GlobalRank, Lab, LocalRank, Options, PageOffset, Port, Region, Result, identify,
 };
 
 /// One rank of a run, with its commands, its node memory and its windows.
@@ -81,12 +82,10 @@ impl Rank {
     /// [`Error::PeerReset`] until all ranks have attached anew. After an abort of the board, and
     /// after a run over several boards, call [`crate::Cluster::prepare`].
     ///
-    /// `pid` must be board × ranks per board + local rank, and less than `nprocs`. On a board without
-    /// links, `pid` is the local rank.
+    /// `pid` must be board × ranks per board + local rank, and less than `nprocs`.
     ///
     /// # Errors
     /// Errors of [`identify`]; errors of the board; [`Error::BadOption`], [`Error::OutOfRange`];
-    /// [`Error::TooFewRanks`] if a board without links has fewer than `nprocs` ranks;
     /// [`Error::RankNotReset`] and [`Error::RunOfManyBoards`] if only a reset of the board makes
     /// the rank usable again.
     ///
@@ -157,35 +156,25 @@ impl Rank {
     ) -> Result<Rank> {
         options.check(&info)?;
         let options = &options.with_defaults_of([&board]);
-        let bad = |rule| Error::BadOption {
-            option: "pid",
-            value: u64::from(pid.0),
+        let bad = |option, value, rule| Error::BadOption {
+            option,
+            value: u64::from(value),
             rule,
         };
         // The hardware refuses other numbers, and reports that in a register only.
-        let number = pid.0 / info.ranks;
-        if !info.has_switch() && number > 0 {
-            return Err(bad("on a board without links it must be the local rank"));
-        }
-        if pid.0 % info.ranks != local.0 {
-            return Err(bad("it must be board × ranks per board + local rank"));
+        let run = board.read32(PageOffset(PLACE))?;
+        let (number, ranks) = (place::BOARD.get(run), place::RANKS.get(run));
+        if pid.0 != number * info.ranks + local.0 {
+            let rule = "it must be board × ranks per board + local rank";
+            return Err(bad("pid", pid.0, rule));
         }
         if pid.0 >= nprocs {
-            return Err(bad("it must be less than the number of ranks of the run"));
+            let rule = "it must be less than the number of ranks of the run";
+            return Err(bad("pid", pid.0, rule));
         }
-        // A board with links may be one of a cluster that this process does not know.
-        let boards = match &cluster {
-            Some(cluster) => Some(cluster.boards().len() as u32),
-            None => (!info.has_switch()).then_some(1),
-        };
-        let ranks = boards.map_or(u32::MAX, |boards| boards * info.ranks);
         if nprocs > ranks {
-            let name = cluster.as_ref().map_or(board.name(), Cluster::name);
-            return Err(Error::TooFewRanks {
-                cluster: name.to_owned(),
-                asked: nprocs,
-                ranks,
-            });
+            let rule = "the boards are prepared for fewer ranks (`Cluster::prepare`)";
+            return Err(bad("nprocs", nprocs, rule));
         }
         let place = Place {
             me: pid,
