@@ -353,6 +353,8 @@
     logic        match;
     /// With `match`: the slot.
     logic [7:0]  slot;
+    /// Of a PUT-n: its source ends beyond node memory.
+    logic        beyond;
     /// DATA8 operands of a paper command's second write.
     data8_t      data8;
     /// Opcode and operand.

@@ -67,7 +67,8 @@ module rma_completion_queue #(
   logic [31:0] head_d, head_q;
   logic [1:0] word_d, word_q;
   logic advances, behind_q, cleared_q, full;
-  logic [31:0] ahead_q;
+  logic [31:0] ahead;
+  logic far_q, last_q;
   logic [15:0] mask, mask_q;
   logic [29:0] base_q;
   logic stalled, clear, clear_q;
@@ -104,8 +105,10 @@ module rma_completion_queue #(
   );
 
   assign mask            = (16'd1 << settings_i.log2_entries) - 16'd1;
-  // The distance to the tail follows the head a cycle later: with `behind_q` it is one more than `ahead_q`.
-  assign full            = (ahead_q & ~{16'd0, mask_q}) != '0 || (behind_q && (ahead_q[15:0] | ~mask_q) == '1);
+  // The distance to the tail is compared with the size of the ring a cycle before the entry. With `behind_q`, the head
+  // has advanced since, and the ring is full if one place was left.
+  assign ahead           = head_q - settings_i.tail;
+  assign full            = far_q || (behind_q && last_q);
   assign write_valid_o   = valid && !cleared_q && (word_q != '0 || !full);
   assign write_address_o = base_q + 30'({head_q[15:0] & mask_q, word_q});
   // A register that the host writes while a memory write waits takes effect after that write.
@@ -149,7 +152,8 @@ module rma_completion_queue #(
     if (!stalled) begin
       base_q  <= settings_i.base[31:2];
       mask_q  <= mask;
-      ahead_q <= head_q - settings_i.tail;
+      far_q   <= (ahead & ~{16'd0, mask}) != '0;
+      last_q  <= (ahead[15:0] | ~mask) == '1;
     end
     if (!rst_ni) begin
       clear_q   <= 1'b0;

@@ -1,3 +1,5 @@
+`include "assertions.svh"
+
 import alcor_abi_pkg::*;
 
 /// First stages of the coprocessor's pipeline: IF, ID, OR.
@@ -6,7 +8,10 @@ import alcor_abi_pkg::*;
 /// operand up in the registration table's CAM. OR has the answer, and takes the Data8 operands of a
 /// paper command's second write. The register before EX1 holds the result until EX1 has used it.
 /// Commands of the host and of the rank's kernel come in one stream.
-module rma_front_end (
+module rma_front_end #(
+    /// Bytes of node memory, a power of two.
+    parameter int unsigned NODE_BYTES = 1048576
+) (
     /// Clock.
     input  logic                    clk_i,
     /// Synchronous reset, active low.
@@ -117,8 +122,16 @@ module rma_front_end (
 
   // ---------------------------------------------------------------- OR -> EX1
 
-  logic ex1_valid_q;
+  localparam int unsigned NodeW = $clog2(NODE_BYTES);
+
+  logic ex1_valid_q, beyond;
+  logic [10:0] low_end;
   alcor_abi_pkg::decoded_t ex1_q;
+
+  // A paper transfer is shorter than 1 KiB, so it ends beyond node memory only if it begins there or in the last KiB.
+  // (Length 0, for which this does not hold, has a status of its own.)
+  assign low_end = {1'b0, or_q.data[9:0]} + 11'({data8_i.length, 2'b00});
+  assign beyond  = or_q.data[31:NodeW] != '0 || (or_q.data[NodeW-1:10] == '1 && low_end > 11'd1024);
 
   assign or_changes_table = or_valid_q && (or_q.opcode == OP_REGISTER || or_q.opcode == OP_DEREGISTER);
   assign or_moves         = or_valid_q && ex1_free && (!or_second_q || data8_valid_i);
@@ -140,6 +153,7 @@ module rma_front_end (
       ex1_q.atomic     <= (or_q.opcode & 8'hE0) == OP_X_SWAP && or_q.opcode[3:0] <= AT_MAX_UNSIGNED;
       ex1_q.match      <= match_i;
       ex1_q.slot       <= match_slot_i;
+      ex1_q.beyond     <= beyond;
       ex1_q.data8      <= data8_i;
       ex1_q.command    <= or_q;
     end
@@ -148,5 +162,7 @@ module rma_front_end (
   assign ex1_valid_o = ex1_valid_q;
   assign ex1_o       = ex1_q;
   assign busy_o      = id_valid_q || or_valid_q;
+
+  `ALCOR_CHECK_PARAM(g_check_node, NODE_BYTES >= 2048, "rma_front_end: NODE_BYTES must be 2048 or more")
 
 endmodule

@@ -7,8 +7,6 @@ import alcor_abi_pkg::*;
 /// A command is two writes. EX1 keeps what the first names, checks the second and sends the packet's first
 /// header word; EX2 sends the second word (PUT-1: the data, GET: the second header word) and the memory task.
 module rma_paper #(
-    /// Bytes of node memory, a power of two.
-    parameter int unsigned NODE_BYTES = 1048576,
     /// Ranks that the network reaches: 0 to DESTS-1.
     parameter int unsigned DESTS = 256
 ) (
@@ -52,22 +50,16 @@ module rma_paper #(
     output logic                      sending_o
 );
 
-  localparam int unsigned NodeW = $clog2(NODE_BYTES);
-
   logic [7:0] opcode, length, dpid;
   logic first_match_q;
   logic [7:0] first_slot_q;
-  logic sends, may_send, bad_local, bad_length, bad_rank, no_window;
-  logic [31:0] address;
-  logic [10:0] low_end;
+  logic sends, bad_local, bad_length, bad_rank, no_window;
   alcor_abi_pkg::put_header_t header;
   alcor_abi_pkg::get_header2_t header2;
 
   assign opcode  = ex1_i.command.opcode;
   assign length  = ex1_i.data8.length;
   assign dpid    = ex1_i.data8.dpid;
-  // Of a PUT-n: its source in node memory.
-  assign address = ex1_i.command.data;
 
   always_ff @(posedge clk_i) begin
     if (first_i) begin
@@ -81,17 +73,12 @@ module rma_paper #(
   logic ex2_valid_q, ex2_free;
 
   always_comb begin
-    // The transfer is shorter than 1 KiB, so it ends beyond node memory only if it begins there or in the last KiB. (Length
-    // 0, for which this does not hold, has a status of its own.)
-    low_end   = {1'b0, address[9:0]} + 11'({length, 2'b00});
-    bad_local = opcode == OP_PUT_N &&
-                (address[31:NodeW] != '0 || (address[NodeW-1:10] == '1 && low_end > 11'd1024));
+    bad_local = opcode == OP_PUT_N && ex1_i.beyond;
     // PUT-1 is for one word, PUT-n for more.
     bad_length = length == '0 || length > 8'd30 || (opcode == OP_PUT_1 && length != 8'd1) ||
                  (opcode == OP_PUT_N && length == 8'd1);
     bad_rank   = dpid >= nprocs_i || 9'(dpid) >= 9'(DESTS);
     no_window  = !first_match_q || (opcode == OP_GET && !ex1_i.match);
-    // The end in node memory is known last; the choice of the status takes longer than that of the refusal.
     refused_o  = bad_length || bad_rank || no_window || !begun_i || bad_local;
     status_o   = ST_BAD_LOCAL;
     if (bad_length) status_o = ST_BAD_LENGTH;
@@ -100,8 +87,7 @@ module rma_paper #(
     if (!begun_i) status_o = ST_NOT_BEGUN;
   end
 
-  assign may_send = second_i && !ex2_valid_q && !bad_length && !bad_rank && !no_window && begun_i;
-  assign sends    = may_send && !bad_local;
+  assign sends    = second_i && !ex2_valid_q && !refused_o;
   assign done_o   = refused_o || (head_ready_i && !ex2_valid_q);
 
   always_comb begin
@@ -145,14 +131,13 @@ module rma_paper #(
   assign sending_o    = ex2_valid_q;
 
   // A task and its last header word go together, so that tasks and headers stay in step.
-  assign head_valid_o   = (ex2_valid_q && ex2_has_word && task_ready_i) || (may_send && !bad_local);
+  assign head_valid_o   = (ex2_valid_q && ex2_has_word && task_ready_i) || sends;
   assign head_o         = ex2_valid_q ? ex2_word_q : header;
   assign task_valid_o   = ex2_valid_q && (!ex2_has_word || head_ready_i);
   assign task_o.heads   = ex2_has_word ? 3'd2 : 3'd1;
   assign task_o.words   = ex2_has_word ? '0 : 13'(ex2_length_q);
   assign task_o.address = ex2_word_q;
 
-  `ALCOR_CHECK_PARAM(g_check_node, NODE_BYTES >= 2048, "rma_paper: NODE_BYTES must be 2048 or more")
   `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i && ex2_has_word, head_valid_o && head_ready_i)
 
 endmodule

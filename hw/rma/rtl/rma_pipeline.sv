@@ -126,7 +126,9 @@ module rma_pipeline #(
   alcor_abi_pkg::decoded_t ex1;
   logic [7:0] opcode;
 
-  rma_front_end u_front_end (
+  rma_front_end #(
+      .NODE_BYTES(NODE_BYTES)
+  ) u_front_end (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
       .drain_i        (drain_i),
@@ -237,8 +239,7 @@ module rma_pipeline #(
   alcor_abi_pkg::status_e pair_status;
 
   rma_paper #(
-      .NODE_BYTES(NODE_BYTES),
-      .DESTS     (DESTS)
+      .DESTS(DESTS)
   ) u_paper (
       .clk_i       (clk_i),
       .rst_ni      (rst_ni),

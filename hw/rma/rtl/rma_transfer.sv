@@ -109,6 +109,9 @@ module rma_transfer #(
   logic [31:0] offset, laddr, length;
   alcor_abi_pkg::x_tag_t tag;
   alcor_abi_pkg::atomic_operands_t operands_q, operands;
+  // The buffer ends beyond node memory; it is longer than an eager message.
+  logic beyond, beyond_q, kernel_beyond_q;
+  logic too_long, too_long_q, kernel_too_long_q;
 
   assign opcode = ex1_i.command.opcode;
   assign kernel = KERNEL && ex1_i.command.kernel;
@@ -118,6 +121,14 @@ module rma_transfer #(
   assign tag    = kernel ? kernel_i.tag : tag_q;
   assign operands = kernel ? {kernel_i.compare, kernel_i.length, kernel_i.address} : operands_q;
   assign window = window_q && !kernel;
+  assign beyond = kernel ? kernel_beyond_q : beyond_q;
+  assign too_long   = kernel ? kernel_too_long_q : too_long_q;
+
+  // What is said of the buffer is compared when its operand is written, before the command. A command of the kernel
+  // is offered cycles before it is in EX1.
+  logic [31:0] other;
+
+  assign other = (opcode == OP_X_LENGTH) ? laddr_q : length_q;
 
   always_ff @(posedge clk_i) begin
     if (operand_i) begin
@@ -136,6 +147,10 @@ module rma_transfer #(
         end
         default: ;
       endcase
+      if (opcode == OP_X_LADDR || opcode == OP_X_LENGTH) begin
+        beyond_q <= {1'b0, ex1_i.command.data} + {1'b0, other} > 33'(NODE_BYTES);
+      end
+      if (opcode == OP_X_LENGTH) too_long_q <= ex1_i.command.data > 32'(FRAGMENT);
     end
     // Operands of the rank's last holder are none of the next one's.
     if (!rst_ni) begin
@@ -144,6 +159,8 @@ module rma_transfer #(
       length_q <= '0;
       tag_q    <= '0;
       operands_q <= '0;
+      beyond_q <= 1'b0;
+      too_long_q   <= 1'b0;
     end
     if (!rst_ni || window_taken) window_q <= 1'b0;
     else if (operand_i && opcode == OP_X_WINDOW) window_q <= 1'b1;
@@ -177,11 +194,19 @@ module rma_transfer #(
   logic [15:0] id;
 
   if (KERNEL) begin : g_kernel
+    always_ff @(posedge clk_i) begin
+      kernel_beyond_q <= {1'b0, kernel_i.address} + {1'b0, kernel_i.length} > 33'(NODE_BYTES);
+      kernel_too_long_q   <= kernel_i.length > 32'(FRAGMENT);
+    end
+
     assign id     = {kernel, commit.id[14:0]};
     assign id_bad = MESSAGES == 0 || (32'(commit.id) >= MESSAGES - KernelCommands && !kernel);
   end else begin : g_no_kernel
     assign id     = commit.id;
     assign id_bad = MESSAGES == 0 || (commit.id >> $clog2(MESSAGES)) != '0;
+
+    assign kernel_beyond_q = 1'b0;
+    assign kernel_too_long_q   = 1'b0;
 
     logic unused_kernel;
     assign unused_kernel = ^kernel_i;
@@ -197,14 +222,12 @@ module rma_transfer #(
   logic [1:0] cut_align, go_align;
   logic [BytesW-1:0] bytes_d, bytes_q;
   logic [BytesW-1:0] aligned;
-  logic [32:0] local_end;
   alcor_abi_pkg::status_e status_d, status_q;
 
   assign cut_offset = first_q ? {1'b0, offset} : go_offset_q;
   assign cut_laddr  = first_q ? laddr : go_laddr_q;
   assign cut_left   = first_q ? length : go_left_q;
   assign last_d     = fits || !is_transfer;
-  assign local_end  = {1'b0, laddr} + {1'b0, length};
 
   // Payload is laid out as it will lie in the memory that it is written to. A message is one packet, whatever is said
   // of its alignment here.
@@ -226,8 +249,8 @@ module rma_transfer #(
     status_d = status_q;
     if (first_q) begin
       status_d = ST_OK;
-      if (local_end > 33'(NODE_BYTES) && has_buffer) status_d = ST_BAD_LOCAL;
-      if (is_eager && length > 32'(FRAGMENT)) status_d = ST_BAD_LENGTH;
+      if (beyond && has_buffer) status_d = ST_BAD_LOCAL;
+      if (too_long && is_eager) status_d = ST_BAD_LENGTH;
       if (!is_transfer && !is_atomic && id_bad) status_d = ST_BAD_ID;
       if (is_atomic && misaligned) status_d = ST_BAD_ALIGNMENT;
       if ((commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank) status_d = ST_BAD_RANK;
