@@ -141,7 +141,7 @@ module sim_top #(
   end else begin : g_phased
     logic [STAGES-1:0] stage_naps;
     for (genvar s = 0; s < STAGES; s++) begin : g_stage
-      assign stage_naps[s] = u_core.g_links.u_collectives.g_stage[s].u_stage.u_pick.nap_q != '0;
+      assign stage_naps[s] = u_core.g_links.u_collectives.g_stage[s].u_stage.u_choice.u_pick.nap_q != '0;
     end
     assign phased_o = stage_naps != '0 || u_core.g_links.u_collectives.u_reader.u_pick.nap_q != '0
                       || u_core.g_links.u_collectives.u_copy.nap_q != '0

@@ -240,6 +240,61 @@
     logic unsent;  // the token is not sent, though room was taken for it
   } division_t;
 
+  /// Rows of the communicator table, as a stage uses them.
+  typedef struct packed {
+    logic [31:0][15:0] partner;  // global rank of a rank on the partner board
+    logic [31:0][7:0]  key;      // keys: a phit of another key is dropped
+    rows_t             closed;   // rows out of use: their phits are dropped
+  } stage_rows_t;
+
+  /// Begin and end of collectives, for a stage.
+  typedef struct packed {
+    row_pulse_t  begins;  // a collective begins
+    stage_plan_t plan;    // with `begins`: role of the stage in the collective
+    row_pulse_t  ends;    // a collective has ended
+  } stage_events_t;
+
+  /// Conditions under which phits leave the windows of a stage.
+  typedef struct packed {
+    logic  pause;          // no phit leaves a window
+    rows_t copy_holds;     // communicators with phits in the copy unit: their signatures wait
+    rows_t result_credit;  // communicators that have a credit for a result, or need none
+  } stage_gates_t;
+
+  /// State of a stage.
+  typedef struct packed {
+    logic  busy;         // a token is on its way from the stage
+    rows_t owes;         // communicators with credits that are due: their next signature waits
+    rows_t leaving;      // communicators with a signature that is to be sent: their next collective waits
+    rows_t fold_credit;  // in stage 0: communicators with a credit towards the partner that is left for a result
+  } stage_state_t;
+
+  /// Pulses: phits that a stage receives and that belong to no collective.
+  typedef struct packed {
+    logic       stale;    // a phit of another key, or for a row out of use, is dropped
+    row_pulse_t revoked;  // the partner board has taken the row out of use
+  } stage_report_t;
+
+  /// Offer of an arrived phit to the copy unit.
+  typedef struct packed {
+    logic        soon;   // there will be a phit to copy in the next cycle, unless the phit cannot go yet
+    logic        valid;  // the phit can be taken in this cycle
+    token_head_t head;   // communicator and kind of the phit
+  } copy_offer_t;
+
+  /// Heads of a stage's windows in one communicator.
+  typedef struct packed {
+    arrival_note_t arrival;        // note of the arrived phit
+    logic          own_signature;  // the own token is a signature
+  } stage_heads_t;
+
+  /// A pass through the vector unit of a stage.
+  typedef struct packed {
+    logic valid;  // a token passes
+    logic alone;  // the own token passes without an arrived phit
+    logic last;   // the stage is the communicator's last: the token is a result
+  } stage_pass_t;
+
   // ----------------------------------------------------------------------------------------- links
 
   /// A word of a frame.

@@ -366,7 +366,12 @@ module collective_unit #(
   logic reader_valid, reader_ready, keep_valid, keep_ready, out_parity;
   logic [TokenW-1:0] reader, out;
 
-  assign ask[0] = reader_ask;
+  alcor_abi_pkg::stage_gates_t gates;
+
+  assign ask[0]              = reader_ask;
+  assign gates.pause         = pause;
+  assign gates.copy_holds    = holds;
+  assign gates.result_credit = fold_credit | ~rows.lower;
 
   coll_reader #(
       .RANKS      (RANKS),
@@ -417,13 +422,32 @@ module collective_unit #(
   );
 
   for (genvar s = 0; s < STAGES; s++) begin : g_stage
-    logic [31:0] stage_fold_credit;
+    alcor_abi_pkg::stage_rows_t stage_rows;
+    alcor_abi_pkg::stage_events_t events;
+    alcor_abi_pkg::stage_state_t state;
+    alcor_abi_pkg::stage_report_t report;
+    alcor_abi_pkg::copy_offer_t offer;
+
+    assign stage_rows.partner = partner[s];
+    assign stage_rows.key     = rows.key;
+    assign stage_rows.closed  = rows.closed;
+    assign events.begins      = begins;
+    assign events.plan        = stage_plan[s];
+    assign events.ends        = ended;
+    assign stage_busy[s]      = state.busy;
+    assign owes[s]            = state.owes;
+    assign leaving[s]         = state.leaving;
+    assign stale[s]           = report.stale;
+    assign revocations[s]     = report.revoked;
+    assign copy_soon[s]       = offer.soon;
+    assign copy_valid[s]      = offer.valid;
+    assign copy_head[s]       = offer.head;
 
     if (s == 0) begin : g_folds
-      assign fold_credit = stage_fold_credit;
+      assign fold_credit = state.fold_credit;
     end else begin : g_no_fold
       logic unused_fold_credit;
-      assign unused_fold_credit = ^stage_fold_credit;
+      assign unused_fold_credit = ^state.fold_credit;
     end
 
     coll_stage #(
@@ -438,19 +462,12 @@ module collective_unit #(
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
         .shape_i       (shape),
-        .pause_i       (pause),
-        .busy_o        (stage_busy[s]),
-        .partner_i     (partner[s]),
-        .key_i         (rows.key),
-        .closed_i      (rows.closed),
-        .stale_o       (stale[s]),
-        .revoked_o     (revocations[s]),
+        .rows_i        (stage_rows),
         .collectives_i (collectives),
-        .begin_i       (begins),
-        .plan_i        (stage_plan[s]),
-        .end_i         (ended),
-        .owes_o        (owes[s]),
-        .leaving_o     (leaving[s]),
+        .events_i      (events),
+        .gates_i       (gates),
+        .state_o       (state),
+        .report_o      (report),
         .ask_i         (ask[s]),
         .ask_room_o    (ask_room[s]),
         .ask_take_i    (ask_take[s]),
@@ -466,15 +483,10 @@ module collective_unit #(
         .result_valid_o(result_valid[s]),
         .result_ready_i(result_ready[s]),
         .result_o      ({result_head[s], result_body[s]}),
-        .copy_soon_o   (copy_soon[s]),
-        .copy_valid_o  (copy_valid[s]),
+        .copy_o        (offer),
         .copy_take_i   (copy_take[s]),
-        .copy_head_o   (copy_head[s]),
         .copy_body_o   (copy_body[s]),
-        .copy_holds_i  (holds),
-        .result_credit_i(fold_credit | ~rows.lower),
         .result_take_o (result_take[s]),
-        .fold_credit_o (stage_fold_credit),
         .fold_take_i   ((s == 0) ? fold_takes : '0),
         .look_row_i    ({reader_ask.head.row, look_row}),
         .look_credit_o ({read_credit[s], look_credit[s]}),
