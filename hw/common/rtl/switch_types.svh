@@ -295,6 +295,52 @@
     logic last;   // the stage is the communicator's last: the token is a result
   } stage_pass_t;
 
+  // ----------------------------------------------------------------------------- board and network
+
+  /// Settings of a board's network, from the registers of the board.
+  typedef struct packed {
+    logic [7:0] key;            // key of the run
+    logic [5:0] dateline;       // link ports whose links close a ring
+    logic       forward_write;  // pulse: a write to the forwarding table
+    logic [7:0] forward_rank;   // with `forward_write`: destination rank
+    logic [3:0] forward_port;   // with `forward_write`: port that leads to the rank
+  } network_settings_t;
+
+  /// State of a board's network, for the registers of the board.
+  typedef struct packed {
+    logic        drop;         // pulse: a packet is dropped, as no link leads to its destination
+    logic        foreign;      // pulse: a packet of another run is dropped
+    logic [2:0]  stale;        // phits that the collective unit dropped in the cycle before
+    logic [5:0]  link_tx;      // pulse, by link port: a phit is sent
+    logic [5:0]  link_rx;      // pulse, by link port: a phit is received
+    rows_t       collectives;  // communicators with a collective under way
+    logic [15:0] row_writes;   // ranks with a write of a row that has not been carried out
+    logic [15:0] row_denied;   // pulse, by rank: a write of a row is refused, as the rank does not own the row
+  } network_state_t;
+
+  /// Pulse: an abort of the run, which all boards forward.
+  typedef struct packed {
+    logic        valid;  // the pulse
+    logic [15:0] data;   // the rank that aborted, and its reason
+  } abort_t;
+
+  /// Collective command of a board: a barrier, a registration or a deregistration.
+  typedef struct packed {
+    logic       present;  // two cycles ago all ranks of the board were at the command
+    logic       fire;     // `present`, and all was quiet
+    status_e    status;   // status of the command on the board
+    sync_kind_e kind;     // the command
+    logic [7:0] slot;     // the registration slot that the command names
+  } board_sync_t;
+
+  /// A write of a phit to a node memory: stays, unchanged, until it is done. Data is beside it.
+  typedef struct packed {
+    logic          valid;    // the write
+    word_address_t address;  // word address of the first word
+    logic [15:0]   strobe;   // words to be written
+  } phit_write_t;
+  localparam int unsigned PhitWriteW = 47;  // bits of phit_write_t
+
   // ----------------------------------------------------------------------------------------- links
 
   /// A word of a frame.
