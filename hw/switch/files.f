@@ -14,6 +14,7 @@ switch/rtl/coll_pick.sv
 switch/rtl/coll_retire.sv
 switch/rtl/coll_table.sv
 switch/rtl/coll_lost.sv
+switch/rtl/coll_rows.sv
 switch/rtl/coll_commands.sv
 switch/rtl/coll_window.sv
 switch/rtl/coll_sum.sv
