@@ -9,4 +9,5 @@ core/rtl/kernel_port.sv
 core/rtl/rank_kernel.sv
 core/rtl/rank_tile.sv
 core/rtl/fabric.sv
+core/rtl/board_network.sv
 core/rtl/core.sv

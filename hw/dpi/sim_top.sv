@@ -126,14 +126,16 @@ module sim_top #(
   end
 
   for (genvar r = 0; r < RANKS; r++) begin : g_memory
+    alcor_abi_pkg::phit_write_t phit_write;
     assign write_valid[r]   = u_core.g_rank[r].u_tile.write_gnt[2:0] != '0;
     assign write_index[r]   = u_core.g_rank[r].u_tile.write_gnt[2] ? 2'd2 : {1'b0, u_core.g_rank[r].u_tile.write_gnt[1]};
     assign write_address[r] = u_core.g_rank[r].u_tile.memory_write.address;
     assign write_data[r]    = u_core.g_rank[r].u_tile.memory_data[31:0];
     assign write_strobe[r]  = u_core.g_rank[r].u_tile.memory_strobe[DATA_W/8-1:0];
-    assign phit_valid[r]    = u_core.phit_write_valid[r] && u_core.phit_write_ready[r];
-    assign phit_address[r]  = 30'(u_core.phit_write_address[r]);
-    assign phit_words[r]    = 16'(u_core.phit_write_strobe[r]);
+    assign phit_write       = u_core.phit_write[r];
+    assign phit_valid[r]    = phit_write.valid && u_core.phit_write_ready[r];
+    assign phit_address[r]  = phit_write.address;
+    assign phit_words[r]    = phit_write.strobe;
   end
 
   if (LINKS == 0) begin : g_unphased
@@ -141,11 +143,11 @@ module sim_top #(
   end else begin : g_phased
     logic [STAGES-1:0] stage_naps;
     for (genvar s = 0; s < STAGES; s++) begin : g_stage
-      assign stage_naps[s] = u_core.g_links.u_collectives.g_stage[s].u_stage.u_pick.nap_q != '0;
+      assign stage_naps[s] = u_core.g_links.u_network.u_collectives.g_stage[s].u_stage.u_choice.u_pick.nap_q != '0;
     end
-    assign phased_o = stage_naps != '0 || u_core.g_links.u_collectives.u_reader.u_pick.nap_q != '0
-                      || u_core.g_links.u_collectives.u_copy.nap_q != '0
-                      || u_core.g_links.u_switch_router.input_empty != '1;
+    assign phased_o = stage_naps != '0 || u_core.g_links.u_network.u_collectives.u_reader.u_pick.nap_q != '0
+                      || u_core.g_links.u_network.u_collectives.u_copy.nap_q != '0
+                      || u_core.g_links.u_network.u_switch_router.input_empty != '1;
   end
 
   host_bfm #(

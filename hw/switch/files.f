@@ -14,6 +14,7 @@ switch/rtl/coll_pick.sv
 switch/rtl/coll_retire.sv
 switch/rtl/coll_table.sv
 switch/rtl/coll_lost.sv
+switch/rtl/coll_rows.sv
 switch/rtl/coll_commands.sv
 switch/rtl/coll_window.sv
 switch/rtl/coll_sum.sv
@@ -21,6 +22,7 @@ switch/rtl/coll_reader.sv
 switch/rtl/coll_roles.sv
 switch/rtl/coll_credits.sv
 switch/rtl/coll_tx.sv
+switch/rtl/coll_choice.sv
 switch/rtl/coll_stage.sv
 switch/rtl/coll_copy.sv
 switch/rtl/coll_writer.sv

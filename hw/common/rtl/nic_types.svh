@@ -247,6 +247,30 @@
     entry_t entry;
   } enter_message_t;
 
+  /// A message that waits for its search, or a recall.
+  typedef struct packed {
+    /// A recall.
+    logic   recall;
+    /// Entry of the message.
+    entry_t entry;
+    /// Match bits of the message; of a recall, its source.
+    match_t match;
+  } waiting_message_t;
+
+  /// Pulses: outcomes of searches.
+  typedef struct packed {
+    /// A message has found its receive.
+    logic   matched;
+    /// A message has found no receive, and is appended to the unexpected messages.
+    logic   kept;
+    /// A recall has dropped all waiting messages of its source.
+    logic   recalled;
+    /// With `matched`: the receive.
+    entry_t receive;
+    /// With `matched` and `kept`: the message.
+    entry_t message;
+  } search_outcome_t;
+
   /// Settings of the matcher, written by the host.
   typedef struct packed {
     /// Minimum length of the posted queue at which its matching unit is used.

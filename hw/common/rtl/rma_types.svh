@@ -17,6 +17,9 @@
     logic [29:0] address;
   } memory_request_t;
 
+  /// Bits of memory_request_t.
+  localparam int unsigned MemoryRequestW = 31;
+
   /// Answer to a reader of node memory. Data comes in the order of grants; the reader must take it in its cycle.
   typedef struct packed {
     /// The requested read is granted.
@@ -24,6 +27,9 @@
     /// Data of the reader's oldest granted read is valid.
     logic rvalid;
   } memory_answer_t;
+
+  /// Bits of memory_answer_t.
+  localparam int unsigned MemoryAnswerW = 2;
 
   // ----------------------------------------------------------------------------------------- host
 
@@ -256,6 +262,13 @@
     logic orphaned;  // another rank of the board was reset: collectives with that rank as a member
   } cancel_t;
   localparam int unsigned CancelW = 2;  // bits of cancel_t
+
+  /// Effects of resets on the collectives of a rank.
+  typedef struct packed {
+    logic    lost;    // pulse: the rank had begun, and is reset
+    cancel_t cancel;  // the reason to cancel collectives that wait for other members, and to refuse new ones
+  } rank_reset_t;
+  localparam int unsigned RankResetW = 3;  // bits of rank_reset_t
 
   /// Signals from a rank to its board.
   typedef struct packed {

@@ -240,6 +240,107 @@
     logic unsent;  // the token is not sent, though room was reserved
   } division_t;
 
+  /// Rows of the communicator table, as a stage uses them.
+  typedef struct packed {
+    logic [31:0][15:0] partner;  // global rank of a rank on the partner board
+    logic [31:0][7:0]  key;      // keys: a phit of another key is dropped
+    rows_t             closed;   // rows out of use: their phits are dropped
+  } stage_rows_t;
+
+  /// Begin and end of collectives, for a stage.
+  typedef struct packed {
+    row_pulse_t  begins;  // a collective begins
+    stage_plan_t plan;    // with `begins`: role of the stage in the collective
+    row_pulse_t  ends;    // a collective has ended
+  } stage_events_t;
+
+  /// Conditions under which phits leave the windows of a stage.
+  typedef struct packed {
+    logic  pause;          // no phit leaves a window
+    rows_t copy_holds;     // communicators with phits in the copy unit: their signatures wait
+    rows_t result_credit;  // communicators that have a credit for a result, or need none
+  } stage_gates_t;
+
+  /// State of a stage.
+  typedef struct packed {
+    logic  busy;         // a token is on its way from the stage
+    rows_t owes;         // communicators with credits that are due: their next signature waits
+    rows_t leaving;      // communicators with a signature that is to be sent: their next collective waits
+    rows_t fold_credit;  // in stage 0: communicators with a credit towards the partner that is left for a result
+  } stage_state_t;
+
+  /// Pulses: phits that a stage receives and that belong to no collective.
+  typedef struct packed {
+    logic       stale;    // a phit of another key, or for a row out of use, is dropped
+    row_pulse_t revoked;  // the partner board has taken the row out of use
+  } stage_report_t;
+
+  /// Offer of an arrived phit to the copy unit.
+  typedef struct packed {
+    logic        soon;   // there will be a phit to copy in the next cycle, unless the phit cannot go yet
+    logic        valid;  // the phit can be taken in this cycle
+    token_head_t head;   // communicator and kind of the phit
+  } copy_offer_t;
+
+  /// Heads of a stage's windows in one communicator.
+  typedef struct packed {
+    arrival_note_t arrival;        // note of the arrived phit
+    logic          own_signature;  // the own token is a signature
+  } stage_heads_t;
+
+  /// A pass through the vector unit of a stage.
+  typedef struct packed {
+    logic valid;  // a token passes
+    logic alone;  // the own token passes without an arrived phit
+    logic last;   // the stage is the communicator's last: the token is a result
+  } stage_pass_t;
+
+  // ----------------------------------------------------------------------------- board and network
+
+  /// Settings of a board's network, from the registers of the board.
+  typedef struct packed {
+    logic [7:0] key;            // key of the run
+    logic [5:0] dateline;       // link ports whose links close a ring
+    logic       forward_write;  // pulse: a write to the forwarding table
+    logic [7:0] forward_rank;   // with `forward_write`: destination rank
+    logic [3:0] forward_port;   // with `forward_write`: port that leads to the rank
+  } network_settings_t;
+
+  /// State of a board's network, for the registers of the board.
+  typedef struct packed {
+    logic        drop;         // pulse: a packet is dropped, as no link leads to its destination
+    logic        foreign;      // pulse: a packet of another run is dropped
+    logic [2:0]  stale;        // phits that the collective unit dropped in the cycle before
+    logic [5:0]  link_tx;      // pulse, by link port: a phit is sent
+    logic [5:0]  link_rx;      // pulse, by link port: a phit is received
+    rows_t       collectives;  // communicators with a collective under way
+    logic [15:0] row_writes;   // ranks with a write of a row that has not been carried out
+    logic [15:0] row_denied;   // pulse, by rank: a write of a row is refused, as the rank does not own the row
+  } network_state_t;
+
+  /// Pulse: an abort of the run, which all boards forward.
+  typedef struct packed {
+    logic        valid;  // the pulse
+    logic [15:0] data;   // the rank that aborted, and its reason
+  } abort_t;
+
+  /// Collective command of a board: a barrier, a registration or a deregistration.
+  typedef struct packed {
+    logic       present;  // two cycles ago all ranks of the board were at the command
+    logic       fire;     // `present`, and all was quiet
+    status_e    status;   // status of the command on the board
+    sync_kind_e kind;     // the command
+    logic [7:0] slot;     // the registration slot that the command names
+  } board_sync_t;
+
+  /// A write of a phit to a node memory: stays, unchanged, until it is done. Data is beside it.
+  typedef struct packed {
+    logic          valid;    // the write
+    word_address_t address;  // word address of the first word
+    logic [15:0]   strobe;   // words to be written
+  } phit_write_t;
+  localparam int unsigned PhitWriteW = 47;  // bits of phit_write_t
+
   // ----------------------------------------------------------------------------------------- links
 
   /// A word of a frame.

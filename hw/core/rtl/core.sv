@@ -177,7 +177,6 @@ module core #(
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
   localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1;
-  localparam int unsigned AddrW = NodeW - 2;
   // The crossbar's ports: the ranks, and with links one that leads to the other boards.
   localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
   localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
@@ -251,24 +250,18 @@ module core #(
 
   logic aborted;
   logic [RANKS-1:0] ready, abort, lost;
-  logic [RANKS-1:0][CancelW-1:0] cancel;
   logic [RANKS-1:0][7:0] abort_reason;
   logic [RANKS-1:0][31:0] state;
 
-  logic [7:0] board, run_ranks, run_key, forward_rank;
-  logic switch_drop, foreign_drop;
-  logic [2:0] stale;
-  logic [RANKS-1:0] row_writes;
-  logic [RANKS-1:0] row_denied;
+  logic [7:0] board, run_ranks;
   // All ranks have the same kernel.
   logic [RANKS-1:0][31:0] kernel_id;
   logic [31:0] board_kernel_id;
-  logic forward_write, abort_in, abort_out;
-  logic [3:0] forward_port;
-  logic [15:0] abort_in_data, abort_out_data;
-  logic [LinkN-1:0] dateline, link_tx, link_rx;
+  alcor_abi_pkg::network_settings_t settings;
+  alcor_abi_pkg::network_state_t network;
+  alcor_abi_pkg::abort_t abort_in, abort_out;
+  logic [LinkN-1:0] dateline;
   logic [RANKS-1:0][31:0] posted;
-  logic [31:0] collectives;
 
   board_registers #(
       .DATA_W       (DATA_W),
@@ -302,28 +295,30 @@ module core #(
       .abort_i       (abort),
       .abort_reason_i(abort_reason),
       .aborted_o     (aborted),
-      .abort_in_i    (abort_in),
-      .abort_in_data_i(abort_in_data),
-      .abort_out_o   (abort_out),
-      .abort_out_data_o(abort_out_data),
+      .abort_in_i    (abort_in.valid),
+      .abort_in_data_i(abort_in.data),
+      .abort_out_o   (abort_out.valid),
+      .abort_out_data_o(abort_out.data),
       .board_o       (board),
       .run_ranks_o   (run_ranks),
-      .key_o         (run_key),
-      .forward_write_o(forward_write),
-      .forward_rank_o(forward_rank),
-      .forward_port_o(forward_port),
+      .key_o         (settings.key),
+      .forward_write_o(settings.forward_write),
+      .forward_rank_o(settings.forward_rank),
+      .forward_port_o(settings.forward_port),
       .dateline_o    (dateline),
-      .drop_i        (switch_drop),
-      .foreign_i     (foreign_drop),
+      .drop_i        (network.drop),
+      .foreign_i     (network.foreign),
       .kernel_id_i   (board_kernel_id),
-      .stale_i       (stale),
-      .row_writes_i  (16'(row_writes)),
+      .stale_i       (network.stale),
+      .row_writes_i  (network.row_writes),
       .posted_i      (posted),
-      .collectives_i (collectives),
-      .link_tx_i     (link_tx),
-      .link_rx_i     (link_rx),
+      .collectives_i (network.collectives),
+      .link_tx_i     (network.link_tx[LinkN-1:0]),
+      .link_rx_i     (network.link_rx[LinkN-1:0]),
       .reset_o       (reset_command)
   );
+
+  assign settings.dateline = 6'(dateline);
 
   always_comb begin
     board_kernel_id = '0;
@@ -336,8 +331,7 @@ module core #(
   logic [RANKS-1:0][1:0] sync_kind;
   logic [RANKS-1:0][4:0] sync_status;
   logic [RANKS-1:0][7:0] sync_slot, nprocs;
-  logic fire;
-  logic [4:0] verdict;
+  alcor_abi_pkg::sync_answer_t sync_answer;
 
   // By plane, for the routers.
   logic [1:0][Ports-1:0] tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
@@ -355,10 +349,12 @@ module core #(
   logic [RANKS-1:0][PageWriteW-1:0] collective_write;
   logic [RANKS-1:0][KernelPostW-1:0] kernel_post;
   logic [RANKS-1:0] kernel_post_ready;
-  logic [RANKS-1:0] phit_read_req, phit_read_gnt, phit_read_rvalid, phit_write_valid, phit_write_ready;
-  logic [RANKS-1:0][AddrW-1:0] phit_read_address, phit_write_address;
+  logic [RANKS-1:0][RankResetW-1:0] rank_reset;
+  logic [RANKS-1:0][MemoryRequestW-1:0] phit_read;
+  logic [RANKS-1:0][MemoryAnswerW-1:0] phit_answer;
+  logic [RANKS-1:0][PhitWriteW-1:0] phit_write;
+  logic [RANKS-1:0] phit_write_ready;
   logic [Banks*32-1:0] phit_write_data;
-  logic [RANKS-1:0][Banks-1:0] phit_write_strobe;
   // Of the read that each memory answers.
   logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
@@ -418,7 +414,7 @@ module core #(
         .post_ready_i        (kernel_post_ready[r]),
         .kernel_id_o         (kernel_id[r]),
         .sync_o              (sync),
-        .sync_i              ({fire, verdict}),
+        .sync_i              (sync_answer),
         .tx_valid_o          ({tx_valid[1][r], tx_valid[0][r]}),
         .tx_ready_i          ({tx_ready[1][r], tx_ready[0][r]}),
         .tx_data_o           ({tx_data[1][r], tx_data[0][r]}),
@@ -427,15 +423,11 @@ module core #(
         .rx_ready_o          ({rx_ready[1][r], rx_ready[0][r]}),
         .rx_data_i           ({rx_data[1][r], rx_data[0][r]}),
         .rx_last_i           ({rx_last[1][r], rx_last[0][r]}),
-        .phit_read_req_i     (phit_read_req[r]),
-        .phit_read_gnt_o     (phit_read_gnt[r]),
-        .phit_read_address_i (phit_read_address[r]),
-        .phit_read_rvalid_o  (phit_read_rvalid[r]),
-        .phit_write_valid_i  (phit_write_valid[r]),
+        .phit_read_i         (phit_read[r]),
+        .phit_read_o         (phit_answer[r]),
+        .phit_write_i        (phit_write[r]),
         .phit_write_ready_o  (phit_write_ready[r]),
-        .phit_write_address_i(phit_write_address[r]),
         .phit_write_data_i   (phit_write_data),
-        .phit_write_strobe_i (phit_write_strobe[r]),
         .dma_read_i          (tile_read),
         .dma_read_o          (tile_answer),
         .dma_write_i         (tile_write),
@@ -448,9 +440,9 @@ module core #(
     assign to_rank.ranks     = run_ranks;
     assign to_rank.aborted   = aborted;
     assign to_rank.peer_lost = (lost & ~(RANKS'(1) << r)) != '0;
-    assign to_rank.unrouted  = switch_drop;
-    assign to_rank.foreign   = foreign_drop;
-    assign to_rank.denied    = row_denied[r];
+    assign to_rank.unrouted  = network.drop;
+    assign to_rank.foreign   = network.foreign;
+    assign to_rank.denied    = network.row_denied[r];
 
     assign state[r]        = from_rank.state;
     assign quiet[r]        = from_rank.state.quiet;
@@ -460,7 +452,7 @@ module core #(
     assign abort_reason[r] = from_rank.abort_reason;
     assign ready[r]        = from_rank.ready;
     assign lost[r]         = from_rank.lost;
-    assign cancel[r]       = from_rank.cancel;
+    assign rank_reset[r]   = {from_rank.lost, from_rank.cancel};
 
     // The host's words: the rank is the upper part of their address.
     assign tile_read       = {dma_read.req && read_rank == RankW'(r), dma_read.address};
@@ -504,10 +496,11 @@ module core #(
       .empty_o   (crossbar_empty)
   );
 
-  logic present, here;
-  logic [4:0] here_verdict;
-  logic [1:0] here_kind;
-  logic [7:0] here_slot;
+  alcor_abi_pkg::board_sync_t here;
+  logic present, fire;
+  logic [4:0] status;
+  logic [1:0] kind;
+  logic [7:0] slot;
 
   rma_sync #(
       .RANKS(RANKS)
@@ -524,117 +517,80 @@ module core #(
       .nprocs_i       (nprocs),
       .network_empty_i(crossbar_empty),
       .present_o      (present),
-      .fire_o         (here),
-      .verdict_o      (here_verdict),
-      .kind_o         (here_kind),
-      .slot_o         (here_slot)
+      .fire_o         (fire),
+      .verdict_o      (status),
+      .kind_o         (kind),
+      .slot_o         (slot)
   );
+
+  assign here = {present, fire, status, kind, slot};
 
   // ---------------------------------------------------------------- other boards
 
   if (LINKS == 0) begin : g_no_links
-    assign fire    = here;
-    assign verdict = here_verdict;
+    assign sync_answer = {here.fire, here.status};
 
-    assign switch_drop      = 1'b0;
-    assign foreign_drop     = 1'b0;
-    assign stale            = '0;
-    assign row_writes       = '0;
-    assign row_denied       = '0;
-    assign link_valid_o     = '0;
-    assign link_vc_o        = '0;
-    assign link_phit_o      = '0;
-    assign link_credit_o    = '0;
-    assign link_credit_vc_o = '0;
+    assign network           = '0;
+    assign abort_in          = '0;
+    assign posted            = '0;
+    assign kernel_post_ready = '0;
+    assign complete_valid    = '0;
+    assign complete          = '0;
+    assign phit_read         = '0;
+    assign phit_write        = '0;
+    assign phit_write_data   = '0;
+    assign link_valid_o      = '0;
+    assign link_vc_o         = '0;
+    assign link_phit_o       = '0;
+    assign link_credit_o     = '0;
+    assign link_credit_vc_o  = '0;
 
-    assign abort_in           = 1'b0;
-    assign abort_in_data      = '0;
-    assign link_tx            = '0;
-    assign link_rx            = '0;
-    assign posted             = '0;
-    assign collectives        = '0;
-    assign complete_valid     = '0;
-    assign complete           = '0;
-    assign phit_read_req      = '0;
-    assign phit_read_address  = '0;
-    assign phit_write_valid   = '0;
-    assign phit_write_address = '0;
-    assign phit_write_data    = '0;
-    assign phit_write_strobe  = '0;
-    assign kernel_post_ready  = '0;
-
-    logic unused_cancel;
-    assign unused_cancel = ^{cancel, collective_write, kernel_post, present, run_key, phit_read_gnt, phit_read_rvalid};
+    logic unused_network;
+    assign unused_network = ^{settings, abort_out, here, rank_reset, collective_write, kernel_post, phit_answer};
   end else begin : g_links
-    localparam int unsigned Locals = 2 + STAGES;
-
-    logic [Locals-1:0] in_valid, in_ready, out_valid, out_ready;
-    logic [Locals-1:0][LinkW-1:0] in_phit, out_phit;
-    logic [1:0] sent, consumed, foreign;
-    logic hold, switch_rst_n, collectives_rst_n;
-
-    reset_pipe #(.STAGES(ResetStages)) u_switch_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(switch_rst_n));
-    reset_pipe #(.STAGES(ResetStages)) u_collectives_reset (
-        .clk_i(clk_i), .rst_ni(running), .rst_no(collectives_rst_n)
-    );
-
-    // A plane's packets to other boards leave as phits, those from other boards come back as words.
-    for (genvar p = 0; p < 2; p++) begin : g_uplink
-      uplink_tx #(
-          .PHIT_W(PHIT_W),
-          .DATA_W(DATA_W)
-      ) u_tx (
-          .clk_i  (clk_i),
-          .rst_ni (switch_rst_n),
-          .key_i  (run_key),
-          .valid_i(rx_valid[p][RANKS]),
-          .ready_o(rx_ready[p][RANKS]),
-          .data_i (rx_data[p][RANKS]),
-          .last_i (rx_last[p][RANKS]),
-          .valid_o(in_valid[p]),
-          .ready_i(in_ready[p]),
-          .phit_o (in_phit[p]),
-          .sent_o (sent[p]),
-          .empty_o()
-      );
-
-      uplink_rx #(
-          .PHIT_W(PHIT_W),
-          .DATA_W(DATA_W)
-      ) u_rx (
-          .clk_i     (clk_i),
-          .rst_ni    (switch_rst_n),
-          .key_i     (run_key),
-          .hold_i    (hold && p == 0),
-          .valid_i   (out_valid[p]),
-          .ready_o   (out_ready[p]),
-          .phit_i    (out_phit[p]),
-          .valid_o   (tx_valid[p][RANKS]),
-          .ready_i   (tx_ready[p][RANKS]),
-          .data_o    (tx_data[p][RANKS]),
-          .last_o    (tx_last[p][RANKS]),
-          .consumed_o(consumed[p]),
-          .foreign_o (foreign[p]),
-          .empty_o   ()
-      );
-    end
-
-    assign foreign_drop = foreign != '0;
-
-    switch_router #(
-        .LINKS   (LINKS),
-        .STAGES  (STAGES),
-        .PHIT_W  (PHIT_W),
-        .VC_DEPTH(VC_DEPTH),
-        .DESTS   (Dests)
-    ) u_switch_router (
+    board_network #(
+        .RANKS       (RANKS),
+        .DATA_W      (DATA_W),
+        .LINKS       (LINKS),
+        .STAGES      (STAGES),
+        .PHIT_W      (PHIT_W),
+        .VC_DEPTH    (VC_DEPTH),
+        .DESTS       (Dests),
+        .NODE_BYTES  (NODE_BYTES),
+        .MEM_LATENCY (Typical),
+        .KERNEL      (KERNEL != 0),
+        .RESET_STAGES(ResetStages)
+    ) u_network (
         .clk_i           (clk_i),
-        .rst_ni          (switch_rst_n),
-        .key_i           (run_key),
-        .forward_write_i (forward_write),
-        .forward_rank_i  (forward_rank),
-        .forward_port_i  (forward_port),
-        .dateline_i      (dateline),
+        .rst_ni          (running),
+        .settings_i      (settings),
+        .state_o         (network),
+        .abort_i         (abort_out),
+        .abort_o         (abort_in),
+        .sync_i          (here),
+        .sync_o          (sync_answer),
+        .rx_valid_i      ({rx_valid[1][RANKS], rx_valid[0][RANKS]}),
+        .rx_ready_o      ({rx_ready[1][RANKS], rx_ready[0][RANKS]}),
+        .rx_data_i       ({rx_data[1][RANKS], rx_data[0][RANKS]}),
+        .rx_last_i       ({rx_last[1][RANKS], rx_last[0][RANKS]}),
+        .tx_valid_o      ({tx_valid[1][RANKS], tx_valid[0][RANKS]}),
+        .tx_ready_i      ({tx_ready[1][RANKS], tx_ready[0][RANKS]}),
+        .tx_data_o       ({tx_data[1][RANKS], tx_data[0][RANKS]}),
+        .tx_last_o       ({tx_last[1][RANKS], tx_last[0][RANKS]}),
+        .write_i         (collective_write),
+        .kernel_i        (kernel_post),
+        .kernel_ready_o  (kernel_post_ready),
+        .resets_i        (rank_reset),
+        .posted_o        (posted),
+        .complete_valid_o(complete_valid),
+        .complete_ready_i(complete_ready),
+        .complete_o      (complete),
+        .read_o          (phit_read),
+        .read_i          (phit_answer),
+        .read_data_i     (mem_data),
+        .write_o         (phit_write),
+        .write_ready_i   (phit_write_ready),
+        .write_data_o    (phit_write_data),
         .link_valid_i    (link_valid_i),
         .link_vc_i       (link_vc_i),
         .link_phit_i     (link_phit_i),
@@ -644,94 +600,7 @@ module core #(
         .link_vc_o       (link_vc_o),
         .link_phit_o     (link_phit_o),
         .link_credit_o   (link_credit_o),
-        .link_credit_vc_o(link_credit_vc_o),
-        .local_valid_i   (in_valid),
-        .local_ready_o   (in_ready),
-        .local_phit_i    (in_phit),
-        .local_valid_o   (out_valid),
-        .local_ready_i   (out_ready),
-        .local_phit_o    (out_phit),
-        .control_i       (abort_out),
-        .control_data_i  (abort_out_data),
-        .control_o       (abort_in),
-        .control_data_o  (abort_in_data),
-        .drop_o          (switch_drop),
-        .link_tx_o       (link_tx),
-        .link_rx_o       (link_rx),
-        .idle_o          ()
-    );
-
-    // The windows of the stages have room for what comes.
-    assign out_ready[Locals-1:2] = '1;
-
-    logic round, round_ready, result;
-    logic [PHIT_W-1:0] round_data, result_data;
-
-    collective_unit #(
-        .RANKS      (RANKS),
-        .STAGES     (STAGES),
-        .PHIT_W     (PHIT_W),
-        .NODE_BYTES (NODE_BYTES),
-        .MEM_LATENCY(Typical),
-        .KERNEL     (KERNEL != 0)
-    ) u_collectives (
-        .clk_i           (clk_i),
-        .rst_ni          (collectives_rst_n),
-        .write_i         (collective_write),
-        .kernel_i        (kernel_post),
-        .kernel_ready_o  (kernel_post_ready),
-        .lost_i          (lost),
-        .cancel_i        (cancel),
-        .posted_o        (posted),
-        .active_o        (collectives),
-        .stale_o         (stale),
-        .writes_o        (row_writes),
-        .denied_o        (row_denied),
-        .complete_valid_o(complete_valid),
-        .complete_ready_i(complete_ready),
-        .complete_o      (complete),
-        .sync_begin_i    (round),
-        .sync_ready_o    (round_ready),
-        .sync_i          (round_data),
-        .sync_valid_o    (result),
-        .sync_o          (result_data),
-        .read_req_o      (phit_read_req),
-        .read_gnt_i      (phit_read_gnt),
-        .read_address_o  (phit_read_address),
-        .read_rvalid_i   (phit_read_rvalid),
-        .read_data_i     (mem_data),
-        .write_valid_o   (phit_write_valid),
-        .write_ready_i   (phit_write_ready),
-        .write_address_o (phit_write_address),
-        .write_data_o    (phit_write_data),
-        .write_strobe_o  (phit_write_strobe),
-        .rx_valid_i      (out_valid[Locals-1:2]),
-        .rx_phit_i       (out_phit[Locals-1:2]),
-        .tx_valid_o      (in_valid[Locals-1:2]),
-        .tx_ready_i      (in_ready[Locals-1:2]),
-        .tx_phit_o       (in_phit[Locals-1:2])
-    );
-
-    cluster_sync #(
-        .PHIT_W(PHIT_W)
-    ) u_cluster_sync (
-        .clk_i        (clk_i),
-        .rst_ni       (board_rst_n),
-        .here_i       (here),
-        .present_i    (present),
-        .verdict_i    (here_verdict),
-        .kind_i       (here_kind),
-        .slot_i       (here_slot),
-        .sent_i       (sent),
-        .consumed_i   (consumed),
-        .round_o      (round),
-        .round_ready_i(round_ready),
-        .round_data_o (round_data),
-        .result_i     (result),
-        .result_data_i(result_data),
-        .hold_o       (hold),
-        .fire_o       (fire),
-        .verdict_o    (verdict)
+        .link_credit_vc_o(link_credit_vc_o)
     );
   end
 

@@ -45,9 +45,7 @@ module rank_tile #(
     /// Bits of a beat of the memory port of the rank's kernel, no more than BANKS words; 0 for no kernel.
     parameter int unsigned KERNEL = 0,
     /// 1: the board has a collective unit.
-    parameter bit SWITCH = 1'b0,
-    /// Width of a word address; derived, not to be set.
-    localparam int unsigned AddrW = $clog2(NODE_BYTES / 4)
+    parameter bit SWITCH = 1'b0
 ) (
     /// Clock.
     input  logic                             clk_i,
@@ -112,24 +110,16 @@ module rank_tile #(
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
 
-    /// Phit: a read is asked for.
-    input  logic                             phit_read_req_i,
-    /// The read is granted.
-    output logic                             phit_read_gnt_o,
-    /// Address of the read's first word.
-    input  logic [AddrW-1:0]                 phit_read_address_i,
-    /// Data of the oldest granted read is there.
-    output logic                             phit_read_rvalid_o,
-    /// Phit: a write is offered.
-    input  logic                             phit_write_valid_i,
+    /// Phit: a read.
+    input  alcor_abi_pkg::memory_request_t   phit_read_i,
+    /// Answer to the read.
+    output alcor_abi_pkg::memory_answer_t    phit_read_o,
+    /// Phit: a write.
+    input  alcor_abi_pkg::phit_write_t       phit_write_i,
     /// The write is done.
     output logic                             phit_write_ready_o,
-    /// Address of the write's first word.
-    input  logic [AddrW-1:0]                 phit_write_address_i,
     /// Data of the write.
     input  logic [BANKS*32-1:0]              phit_write_data_i,
-    /// Words to be written.
-    input  logic [BANKS-1:0]                 phit_write_strobe_i,
 
     /// Host's DMA: a read of a word.
     input  alcor_abi_pkg::memory_request_t   dma_read_i,
@@ -252,14 +242,14 @@ module rank_tile #(
   logic [5:0][MemoryW/8-1:0] all_write_strobe;
 
   for (genvar w = 0; w < BANKS; w++) begin : g_strobe
-    assign phit_strobe[4*w+:4] = {4{phit_write_strobe_i[w]}};
+    assign phit_strobe[4*w+:4] = {4{phit_write_i.strobe[w]}};
   end
 
-  assign all_read_req      = {kernel_read.req, read_req[2], dma_read_i.req, phit_read_req_i, read_req[1:0]};
-  assign all_read_address  = {kernel_read.address, read_address[2], dma_read_i.address, 30'(phit_read_address_i),
+  assign all_read_req      = {kernel_read.req, read_req[2], dma_read_i.req, phit_read_i.req, read_req[1:0]};
+  assign all_read_address  = {kernel_read.address, read_address[2], dma_read_i.address, phit_read_i.address,
                               read_address[1:0]};
-  assign all_write_req     = {kernel_write.req, dma_write_i.req, phit_write_valid_i, write_req};
-  assign all_write_address = {kernel_write.address, dma_write_i.address, 30'(phit_write_address_i), write_address};
+  assign all_write_req     = {kernel_write.req, dma_write_i.req, phit_write_i.valid, write_req};
+  assign all_write_address = {kernel_write.address, dma_write_i.address, phit_write_i.address, write_address};
   assign all_write_data    = {kernel_data, MemoryW'(dma_write_data_i), phit_write_data_i, MemoryW'(write_data[2]),
                               MemoryW'(write_data[1]), MemoryW'(write_data[0])};
   assign all_write_strobe  = {kernel_strobe, (MemoryW / 8)'(dma_write_strobe_i), phit_strobe, (MemoryW / 8)'(write_strobe[2]),
@@ -308,8 +298,8 @@ module rank_tile #(
       .write_strobe_i(memory_strobe)
   );
 
-  assign phit_read_gnt_o    = read_gnt[2];
-  assign phit_read_rvalid_o = read_rvalid[2];
+  assign phit_read_o.gnt    = read_gnt[2];
+  assign phit_read_o.rvalid = read_rvalid[2];
   assign dma_read_o.gnt     = read_gnt[3];
   assign dma_read_o.rvalid  = read_rvalid[3];
   assign phit_write_ready_o = write_gnt[3];

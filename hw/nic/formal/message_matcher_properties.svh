@@ -6,6 +6,19 @@
 
   `ALCOR_FORMAL_RESET
 
+  // Of `message_arrivals`: the message that waits for its verdict.
+  (* hierconn *) logic \u_arrivals.waits_q ;
+  (* hierconn *) logic \u_arrivals.waits_recall_q ;
+  (* hierconn *) logic [EntryW-1:0] \u_arrivals.waits_entry_q ;
+  (* hierconn *) logic [31:0] \u_arrivals.waits_length_q ;
+  logic waits_q, waits_recall_q;
+  logic [EntryW-1:0] waits_entry_q;
+  logic [31:0] waits_length_q;
+  assign waits_q        = \u_arrivals.waits_q ;
+  assign waits_recall_q = \u_arrivals.waits_recall_q ;
+  assign waits_entry_q  = \u_arrivals.waits_entry_q ;
+  assign waits_length_q = \u_arrivals.waits_length_q ;
+
   // A message arrives after the match result of the message before, and stays until it is taken. Only a payload is
   // late.
   `ALCOR_ASSUME_STABLE(arrival_valid_i, arrival_ready_o, arrival_i)
@@ -26,12 +39,12 @@
   // A search finds an entered receive.
   `ALCOR_ASSUME(!message_result || !posted_found || posted_entry != my_receive || entered_q)
 
-  assign place_end = 34'(place.address) + 34'(place.length);
-  `ALCOR_IMPLIES(p_direct, verdict_valid_o && verdict_o.kind == MvDirect && verdict_receive_q == my_receive,
-                 byte_ < 34'(place.address) || byte_ >= place_end)
+  assign place_end = 34'(verdict_o.address) + 34'(verdict_o.bytes);
+  `ALCOR_IMPLIES(p_direct, verdict_valid_o && verdict_o.kind == MvDirect && verdict_o.receive == 16'(my_receive),
+                 byte_ < 34'(verdict_o.address) || byte_ >= place_end)
   `ALCOR_IMPLIES(p_fragment, verdict_valid_o && verdict_o.kind == MvStore,
-                 place.address == 32'(NODE_BYTES - DEPTH * FRAGMENT) + 32'(waits_entry_q) * 32'(FRAGMENT)
-                 && place.length <= 32'(FRAGMENT))
+                 verdict_o.address == 32'(NODE_BYTES - DEPTH * FRAGMENT) + 32'(waits_entry_q) * 32'(FRAGMENT)
+                 && verdict_o.bytes <= 32'(FRAGMENT))
 
   // Invariants of the induction: the buffer in the table, and at the output of the table; a message under search fits.
   (* hierconn *) logic [DEPTH*64-1:0] \u_receives.contents_o ;

@@ -4,19 +4,15 @@ import alcor_abi_pkg::*;
 
 /// Matches the messages that arrive at a rank with the receives that its host posts.
 ///
-/// A message takes its entry when it arrives, and waits in a FIFO for its search. A message searches for a receive and,
-/// if there is none, is appended to the unexpected messages; a receive searches for a message and, if there is none, is
-/// appended to the posted receives. Messages follow each other in three stages: the search is offered, the search is
-/// under way, the message is matched or appended. A command of the host begins when no message is in a stage, and ends
-/// before the next message enters the first one. So neither can pass the other. A matched pair goes to
-/// `message_delivery`, with the entries of both.
+/// A message takes its entry when it arrives, and waits in a FIFO for its search (`message_arrivals`). A message
+/// searches for a receive and, if there is none, is appended to the unexpected messages; a receive searches for a
+/// message and, if there is none, is appended to the posted receives. Messages follow each other in three stages: the
+/// search is offered, the search is under way, the message is matched or appended. A command of the host begins when no
+/// message is in a stage, and ends before the next message enters the first one. So neither can pass the other. A
+/// matched pair goes to `message_delivery`, with the entries of both.
 ///
-/// A receive's entry is its command id, chosen by the host. A message's entry comes from a free
-/// list and is also the number of the fragment that its payload may be stored in. The entry is free
-/// again when the message is delivered.
-///
-/// At most one message waits for its verdict: the one that has arrived last, if it has a payload or is a recall. With
-/// `late_i` the payload goes to the fragment, whatever the search finds later.
+/// A receive's entry is its command id, chosen by the host. `message_arrivals` chooses a message's entry, and gives the
+/// verdict on its payload.
 module message_matcher #(
     /// Number of posted receives, and of unexpected messages, that fit; a power of two.
     parameter int unsigned DEPTH = 256,
@@ -133,31 +129,56 @@ module message_matcher #(
   logic flush_q, defer_q;
 
   // -------------------------------------------------------------------------------- messages that arrive
-  logic take_message, admits, known, room, entry_room, fits, has_payload;
-  logic [EntryW-1:0] free_entry;
-  logic [7:0] source_q;
-  logic waiting_valid, waiting_room, waiting_recall, pops;
-  logic [EntryW-1:0] waiting_entry;
-  alcor_abi_pkg::match_t waiting_match;
+  logic waiting_valid, pops, look, freeing, free_valid, entry_changes;
+  alcor_abi_pkg::waiting_message_t waiting;
+  alcor_abi_pkg::match_t found_match;
+  logic [EntryW-1:0] look_entry;
+  logic [31:0] look_length;
+  alcor_abi_pkg::search_outcome_t outcome;
+  alcor_abi_pkg::buffer_t buffer;
+  alcor_abi_pkg::retire_t freed;
 
-  // A sender's fragments may be longer than this engine's: a message must not run over the next entry's.
-  assign fits        = arrival_i.announce || arrival_i.length <= 32'(FRAGMENT);
-  assign room        = entry_room && fits;
-  assign has_payload = !arrival_i.announce && arrival_i.length != '0;
-  // The count of the source was read a cycle before.
-  assign known             = source_q == arrival_i.match.source && !sweeps;
-  assign arrival_ready_o   = known && (waiting_room || arrival_refused_o);
-  assign arrival_refused_o = !room && !arrival_i.recall;
-  assign admits            = arrival_valid_i && arrival_ready_o && (room || arrival_i.recall);
-  assign take_message      = admits && !arrival_i.recall;
-
-  always_ff @(posedge clk_i) source_q <= arrival_i.match.source;
-
-  // Messages that wait have entries, so there is room for all of them, but for the place of a recall.
-  fifo #(.WIDTH(1 + EntryW + MatchW), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_waiting (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(admits), .ready_o(waiting_room),
-      .data_i({arrival_i.recall, free_entry, arrival_i.match}), .valid_o(waiting_valid), .ready_i(pops),
-      .data_o({waiting_recall, waiting_entry, waiting_match}), .empty_o(), .usage_o()
+  message_arrivals #(
+      .DEPTH     (DEPTH),
+      .FRAGMENT  (FRAGMENT),
+      .NODE_BYTES(NODE_BYTES),
+      .DIRECT    (DIRECT)
+  ) u_arrivals (
+      .clk_i            (clk_i),
+      .rst_ni           (rst_ni),
+      .sweep_i          (sweeps),
+      .sweep_row_i      (sweep_q),
+      .closed_i         (closed_i),
+      .quota_i          (settings_i.quota),
+      .arrival_valid_i  (arrival_valid_i),
+      .arrival_ready_o  (arrival_ready_o),
+      .arrival_refused_o(arrival_refused_o),
+      .arrival_i        (arrival_i),
+      .late_i           (late_i),
+      .verdict_valid_o  (verdict_valid_o),
+      .verdict_ready_i  (verdict_ready_i),
+      .verdict_o        (verdict_o),
+      .message_o        (message_o),
+      .waiting_valid_o  (waiting_valid),
+      .waiting_ready_i  (pops),
+      .waiting_o        (waiting),
+      .look_i           (look),
+      .look_entry_i     (look_entry),
+      .look_match_o     (found_match),
+      .look_length_o    (look_length),
+      .outcome_i        (outcome),
+      .buffer_i         (buffer),
+      .direct_o         (pair_o.direct),
+      .stored_o         (pair_o.stored),
+      .direct_done_i    (direct_done_i),
+      .retire_valid_i   (retire_valid_i),
+      .retire_ready_o   (retire_ready_o),
+      .retire_i         (retire_i),
+      .freeing_o        (freeing),
+      .free_valid_o     (free_valid),
+      // A receive's entry is freed in a cycle in which no other entry changes its state.
+      .free_ready_i     (!entry_changes),
+      .free_o           (freed)
   );
 
   // First stage: the search is offered. Second: up to two searches are under way, one of which has its result. Third:
@@ -168,7 +189,6 @@ module message_matcher #(
   logic [1:0] searching_q;
   logic found_valid_q, found_q, matched, kept, message_done, message_result;
   logic [EntryW-1:0] found_receive_q, found_message_q;
-  alcor_abi_pkg::match_t found_match;
   logic stages_empty;
 
   assign stages_empty = !next_valid_q && searching_q == '0 && !found_valid_q;
@@ -267,39 +287,6 @@ module message_matcher #(
                            message_result && posted_found && !posted_unit,
                            message_result && posted_found && posted_unit};
 
-  // ------------------------------------------------------------------------------- entries of messages
-  logic freed_valid, retire, retire_ready, entry_changes;
-  alcor_abi_pkg::retire_t freed;
-
-  // Delivery does not wait for a cycle in which an entry can be freed.
-  fifo #(.WIDTH(1 + 10 + 10 + 8), .DEPTH(2)) u_freed (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(retire_valid_i), .ready_o(retire_ready_o),
-      .data_i(retire_i), .valid_o(freed_valid), .ready_i(retire), .data_o(freed), .empty_o(), .usage_o()
-  );
-
-  message_entries #(
-      .DEPTH(DEPTH)
-  ) u_entries_of_messages (
-      .clk_i          (clk_i),
-      .rst_ni         (rst_ni),
-      .sweep_i        (sweeps),
-      .sweep_row_i    (sweep_q),
-      .closed_i       (closed_i),
-      .quota_i        (settings_i.quota),
-      .source_i       (arrival_i.match.source),
-      .room_o         (entry_room),
-      .entry_o        (free_entry),
-      .take_i         (take_message),
-      .retire_valid_i (freed_valid),
-      .retire_ready_o (retire_ready),
-      .retire_i       (retire),
-      .retire_source_i(freed.source),
-      .retire_entry_i (freed.message[EntryW-1:0])
-  );
-
-  // A receive's entry is freed in a cycle in which no other entry changes its state.
-  assign retire = retire_ready && !entry_changes;
-
   // ------------------------------------------------------------------------------- entries of receives
   logic [1:0] entry_next;
   logic entry_write;
@@ -333,13 +320,11 @@ module message_matcher #(
       entry_next    = EnQueued;
     end
     if (state_q == StCancelling && posted_done) entry_changes = 1'b1;
-    entry_write = entry_changes || (retire && !freed.dropped);
+    entry_write = entry_changes || (free_valid && !freed.dropped);
     if (!entry_changes) entry_at = freed.receive[EntryW-1:0];
   end
 
   // The buffer of the receive that a message has found.
-  alcor_abi_pkg::buffer_t buffer;
-
   ram_sdp #(
       .WIDTH(64),
       .DEPTH(DEPTH)
@@ -358,89 +343,24 @@ module message_matcher #(
   assign receive_o.defer  = defer_q;
   assign receive_o.buffer = buffer_q;
 
-  // Match bits of a message that is appended; match bits and length of the message that a probe has found.
+  // ------------------------------------------------------------------------- results, outcomes, pairs
   alcor_abi_pkg::status_e result_status_q;
-  logic [31:0] probed_length;
 
-  ram_sdp #(
-      .WIDTH(MatchW + 32),
-      .DEPTH(DEPTH)
-  ) u_messages (
-      .clk_i  (clk_i),
-      .we_i   (take_message),
-      .waddr_i(free_entry),
-      .wdata_i({arrival_i.match, arrival_i.length}),
-      .re_i   (message_result || state_q == StProbing),
-      .raddr_i((state_q == StProbing) ? unexpected_entry : posted_message),
-      .rdata_o({found_match, probed_length})
-  );
+  // The message that is appended, or that a probe has found.
+  assign look       = message_result || state_q == StProbing;
+  assign look_entry = (state_q == StProbing) ? unexpected_entry : posted_message;
 
   assign result_o.status = result_status_q;
   assign result_o.id     = 16'(receive_q);
   assign result_o.source = (result_status_q == ST_OK) ? found_match.source : '0;
   assign result_o.tag    = (result_status_q == ST_OK) ? found_match.tag : '0;
-  assign result_o.length = (result_status_q == ST_OK) ? probed_length : '0;
+  assign result_o.length = (result_status_q == ST_OK) ? look_length : '0;
 
-  assign message_o.valid = take_message;
-  assign message_o.entry = 10'(free_entry);
-
-  // ------------------------------------------------------------------------------------------- verdict
-  // The message that waits for its verdict.
-  logic waits_q, waits_recall_q, awaited, decides, recalled;
-  logic [EntryW-1:0] waits_entry_q;
-  logic [31:0] waits_length_q;
-  logic [EntryW-1:0] verdict_receive_q;
-  logic verdict_valid_q;
-  alcor_abi_pkg::message_verdict_e kind;
-  alcor_abi_pkg::buffer_t place;
-
-  assign awaited  = waits_q && !waits_recall_q && found_message_q == waits_entry_q;
-  assign recalled = state_q == StDropping && unexpected_done && !unexpected_found && !flush_q;
-
-  message_verdict #(
-      .DEPTH     (DEPTH),
-      .FRAGMENT  (FRAGMENT),
-      .NODE_BYTES(NODE_BYTES),
-      .DIRECT    (DIRECT)
-  ) u_verdict (
-      .clk_i        (clk_i),
-      .rst_ni       (rst_ni),
-      .length_i     (waits_length_q),
-      .entry_i      (waits_entry_q),
-      .buffer_i     (buffer),
-      .refuse_i     (recalled),
-      .expected_i   (matched && awaited),
-      .kept_i       (kept && awaited),
-      .late_i       (late_i && waits_q && !waits_recall_q && !(matched && awaited)),
-      .direct_done_i(direct_done_i),
-      .decides_o    (decides),
-      .kind_o       (kind),
-      .place_o      (place),
-      .direct_o     (pair_o.direct),
-      .stored_o     (pair_o.stored)
-  );
-
-  always_ff @(posedge clk_i) begin
-    if (admits) begin
-      waits_recall_q <= arrival_i.recall;
-      waits_entry_q  <= free_entry;
-      waits_length_q <= arrival_i.length;
-    end
-    if (decides) verdict_receive_q <= found_receive_q;
-    if (!rst_ni) begin
-      waits_q         <= 1'b0;
-      verdict_valid_q <= 1'b0;
-    end else begin
-      waits_q         <= (admits && (arrival_i.recall || has_payload)) || (waits_q && !decides);
-      verdict_valid_q <= decides || (verdict_valid_q && !verdict_ready_i);
-    end
-  end
-
-  assign verdict_valid_o   = verdict_valid_q;
-  assign verdict_o.kind    = kind;
-  assign verdict_o.address = place.address;
-  assign verdict_o.bytes   = place.length;
-  assign verdict_o.receive = 16'(verdict_receive_q);
+  assign outcome.matched  = matched;
+  assign outcome.kept     = kept;
+  assign outcome.recalled = state_q == StDropping && unexpected_done && !unexpected_found && !flush_q;
+  assign outcome.receive  = 10'(found_receive_q);
+  assign outcome.message  = 10'(found_message_q);
 
   // A pair: of a message that has found its receive, or of a receive that has found its message; or one to be dropped.
   assign pair_o.dropped = state_q == StDropping;
@@ -458,7 +378,7 @@ module message_matcher #(
   assign command_turn    = command_valid_i && !flushes && arrived_last_q;
   assign pops            = state_q == StIdle && waiting_valid && (!next_valid_q || next_goes || drops) && !command_turn &&
                            !commanded;
-  assign commanded       = state_q == StIdle && command_valid_i && stages_empty && !retire_valid_i && !freed_valid &&
+  assign commanded       = state_q == StIdle && command_valid_i && stages_empty && !retire_valid_i && !freeing &&
                            !(waiting_valid && (flushes || !arrived_last_q));
   assign command_ready_o = commanded;
 
@@ -503,7 +423,7 @@ module message_matcher #(
   assign result_valid_o = state_q == StResult;
   assign sweeps         = state_q == StSweep;
   assign ready_o        = !sweeps;
-  assign idle_o         = state_q == StIdle && stages_empty && !waiting_valid && !verdict_valid_q && !freed_valid;
+  assign idle_o         = state_q == StIdle && stages_empty && !waiting_valid && !verdict_valid_o && !freeing;
 
   always_ff @(posedge clk_i) begin
     if (commanded) begin
@@ -521,9 +441,9 @@ module message_matcher #(
       flush_q <= 1'b0;
     end
     if (pops) begin
-      next_recall_q <= waiting_recall;
-      next_entry_q  <= waiting_entry;
-      next_match_q  <= waiting_match;
+      next_recall_q <= waiting.recall;
+      next_entry_q  <= waiting.entry[EntryW-1:0];
+      next_match_q  <= waiting.match;
     end
     if (message_result) begin
       found_q         <= posted_found;
@@ -556,12 +476,6 @@ module message_matcher #(
   `ALCOR_CHECK_PARAM(g_check_depth, (DEPTH & (DEPTH - 1)) == 0 && DEPTH >= 4 && DEPTH <= 1024,
                      "message_matcher: DEPTH must be a power of two, 4 to 1024")
 
-  `ALCOR_STABLE(a_verdict_stable, verdict_valid_o, verdict_ready_i, verdict_o)
-  `ALCOR_STABLE(a_arrival_stable, arrival_valid_i, arrival_ready_o, arrival_i)
-  // A message arrives when the one before has its verdict.
-  `ALCOR_IMPLIES(a_one_waits, arrival_valid_i, !waits_q && !verdict_valid_o)
-  `ALCOR_IMPLIES(a_late_waits, late_i, waits_q || verdict_valid_o)
-
 `ifdef ALCOR_COVERAGE
   logic [1:0] wildcards;
   assign wildcards = {command_i.tag.any_source, command_i.tag.any_tag};
@@ -573,27 +487,8 @@ module message_matcher #(
   `ALCOR_COVER(c_wildcard_probe_source, commanded && command_i.command == McProbe && wildcards == 2'b10)
   `ALCOR_COVER(c_wildcard_probe_tag, commanded && command_i.command == McProbe && wildcards == 2'b01)
   `ALCOR_COVER(c_wildcard_probe_source_and_tag, commanded && command_i.command == McProbe && wildcards == 2'b11)
-  // Messages that have no payload with them: announcements and empty ones.
-  logic [DEPTH-1:0] announcements_q, empties_q;
-  logic announced, empty;
-  always_ff @(posedge clk_i) begin
-    if (take_message) begin
-      announcements_q[free_entry] <= arrival_i.announce;
-      empties_q[free_entry]       <= !arrival_i.announce && !has_payload;
-    end
-  end
-  assign announced = announcements_q[found_message_q];
-  assign empty     = empties_q[found_message_q];
-  `ALCOR_COVER(c_message_empty_expected, matched && empty)
-  `ALCOR_COVER(c_message_empty_unexpected, kept && empty)
-  `ALCOR_COVER(c_message_rendezvous_expected, matched && announced)
-  `ALCOR_COVER(c_message_rendezvous_unexpected, kept && announced)
 `endif
   `ALCOR_COVER(c_message_recalled, pair_o.dropped && pair_o.valid)
-  `ALCOR_COVER(c_refused_message_without_fragment, counts_o.refused && !closed_i && !u_entries_of_messages.free_valid)
-  `ALCOR_COVER(c_refused_message_beyond_quota, counts_o.refused && !closed_i && u_entries_of_messages.free_valid)
-  `ALCOR_COVER(c_refused_message_longer_than_a_fragment, counts_o.refused && !closed_i && !fits)
-  `ALCOR_COVER(c_refused_message_in_reset, counts_o.refused && closed_i)
 
 `ifdef ALCOR_PROVE_MESSAGE_MATCHER
   `include "message_matcher_properties.svh"

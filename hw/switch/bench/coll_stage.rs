@@ -170,14 +170,28 @@ const STORM: Weather = Weather {
 };
 
 struct Pins {
-    contexts: [Pin; 5],
+    /// `rows_i` in lanes of 32, 8 and 16 bits: closed, keys, partners.
+    rows: [Pin; 3],
+    /// `gates_i` by bit.
+    gates: Pin,
+    /// `state_o` by bit.
+    state: Pin,
     collectives: Pin,
-    sets: [Pin; 4],
-    inputs: [Pin; 17],
+    fold_take: Pin,
+    inputs: [Pin; 15],
     wide_inputs: [Pin; 3],
-    outputs: [Pin; 19],
+    outputs: [Pin; 11],
     wide_outputs: [Pin; 4],
 }
+
+/// Sets of communicators in `state_o` and `gates_i`, by their lowest bit.
+const FOLD_CREDIT: usize = 0;
+const LEAVING: usize = 32;
+const OWES: usize = 64;
+const BUSY: usize = 96;
+const RESULT_CREDIT: usize = 0;
+const COPY_HOLDS: usize = 32;
+const PAUSE: usize = 64;
 
 /// A collective as it appears to this stage.
 #[derive(Debug, Clone, Default)]
@@ -284,22 +298,14 @@ impl Bench {
             .param_bits("TYPES", 6, types.iter().map(|&one| 1 << one as u64).sum());
         let dut = Dut::start(&recipe);
         let pins = Pins {
-            contexts: [
-                ("partner_i", 32),
-                ("key_i", 32),
-                ("closed_i", 32),
-                ("copy_holds_i", 32),
-                ("result_credit_i", 32),
-            ]
-            .map(|(name, lanes)| dut.lanes(name, lanes)),
+            rows: [25, 100, 50].map(|lanes| dut.lanes("rows_i", lanes)),
+            gates: dut.lanes("gates_i", PAUSE + 1),
+            state: dut.lanes("state_o", BUSY + 1),
             collectives: dut.lanes("collectives_i", 8),
-            sets: ["owes_o", "leaving_o", "fold_credit_o", "fold_take_i"].map(|name| dut.pin(name)),
+            fold_take: dut.pin("fold_take_i"),
             inputs: [
                 "shape_i",
-                "pause_i",
-                "begin_i",
-                "plan_i",
-                "end_i",
+                "events_i",
                 "ask_i",
                 "ask_take_i",
                 "in_valid_i",
@@ -312,29 +318,22 @@ impl Bench {
                 "send_valid_i",
                 "send_parity_i",
                 "tx_ready_i",
+                "rx_valid_i",
             ]
             .map(|name| dut.pin(name)),
             wide_inputs: ["in_i", "send_i", "rx_phit_i"].map(|name| dut.lanes(name, LANES)),
             outputs: [
-                "busy_o",
-                "stale_o",
+                "report_o",
                 "ask_room_o",
                 "next_o",
                 "next_take_o",
                 "out_valid_o",
                 "result_valid_o",
-                "copy_soon_o",
-                "copy_valid_o",
-                "copy_head_o",
+                "copy_o",
                 "result_take_o",
                 "look_credit_o",
                 "send_ready_o",
                 "tx_valid_o",
-                "rx_valid_i",
-                "clk_i",
-                "rst_ni",
-                "closed_i",
-                "revoked_o",
             ]
             .map(|name| dut.pin(name)),
             wide_outputs: ["out_o", "result_o", "copy_body_o", "tx_phit_o"]
@@ -409,7 +408,7 @@ impl Bench {
     /// Drives all inputs; inputs that are not valid get random values.
     fn drive(&mut self, inputs: &Inputs) {
         let (mut calls, mut active, mut parity, mut copies) = (Bits::default(), 0u64, 0u64, 0u64);
-        let mut folds = 0u64;
+        let (mut folds, mut closed) = (0u64, 0u64);
         // Lowest first: copies, parity, active, calls.
         for (row, context) in inputs.contexts.iter().enumerate() {
             active |= u64::from(context.active) << row;
@@ -421,13 +420,18 @@ impl Bench {
                 .with(context.call.algorithm, 2)
                 .with(context.call.operation, 4)
                 .with(context.call.datatype, 3);
-            let [partner, key, closed, holds, credit] = self.pins.contexts;
-            self.dut.set(partner, row, context.partner);
-            self.dut.set(key, row, context.key);
-            self.dut.set(closed, row, context.closed.into());
-            self.dut.set(holds, row, context.holds.into());
-            self.dut.set(credit, row, context.credit.into());
+            // Lowest first: closed, keys, partners.
+            let [_, keys, partners] = self.pins.rows;
+            closed |= u64::from(context.closed) << row;
+            self.dut.set(keys, 4 + row, context.key);
+            self.dut.set(partners, 18 + row, context.partner);
+            let gates = self.pins.gates;
+            let (holds, credit) = (context.holds, context.credit);
+            self.dut.set(gates, COPY_HOLDS + row, holds.into());
+            self.dut.set(gates, RESULT_CREDIT + row, credit.into());
         }
+        self.dut.set(self.pins.rows[0], 0, closed);
+        self.dut.set(self.pins.gates, PAUSE, inputs.pause.into());
         let low = Bits::default()
             .with(copies, 32)
             .with(parity, 32)
@@ -441,7 +445,7 @@ impl Bench {
         for (lane, value) in all.into_iter().enumerate() {
             self.dut.set(self.pins.collectives, lane, value);
         }
-        self.dut.set(self.pins.sets[3], 0, folds);
+        self.dut.set(self.pins.fold_take, 0, folds);
         let noise: [u64; 6] = self.rng.random();
         let shape = inputs.shape.map_or(noise[0] & 0x7_ffff >> 1, |shape| {
             // The notification of this stage's partner, and of others.
@@ -469,6 +473,10 @@ impl Bench {
                 .with(plan.sends.into(), 1)
                 .words[0]
         });
+        let events = Bits::default()
+            .with(pulse(inputs.end, noise[3]), 6)
+            .with(plan, 32)
+            .with(pulse(inputs.begin.map(|begin| begin.0), noise[2]), 6);
         let ask = Bits::default()
             .with(inputs.ask.other.into(), 1)
             .with(inputs.ask.own.into(), 1)
@@ -476,10 +484,7 @@ impl Bench {
             .with(inputs.ask.row as u64, 5);
         let values = [
             shape,
-            inputs.pause.into(),
-            pulse(inputs.begin.map(|begin| begin.0), noise[2]),
-            plan,
-            pulse(inputs.end, noise[3]),
+            events.words[0],
             ask.words[0],
             inputs.ask_take.into(),
             inputs.token.is_some().into(),
@@ -494,12 +499,11 @@ impl Bench {
             inputs.send.is_some().into(),
             inputs.send.map_or(noise[5], |send| send.1.into()),
             inputs.tx_ready.into(),
+            inputs.rx.is_some().into(),
         ];
         for (pin, value) in self.pins.inputs.into_iter().zip(values) {
             self.dut.set(pin, 0, value);
         }
-        self.dut
-            .set(self.pins.outputs[14], 0, inputs.rx.is_some().into());
         let [token, send, rx] = self.pins.wide_inputs;
         self.put(token, inputs.token.map(|token| Bits::of_token(&token.0)));
         self.put(send, inputs.send.map(|send| Bits::of_token(&send.0)));
@@ -508,6 +512,17 @@ impl Bench {
 
     fn output(&self, at: usize) -> u64 {
         self.dut.get(self.pins.outputs[at], 0)
+    }
+
+    /// The set of communicators in `state_o` whose lowest bit is `low`.
+    fn set(&self, low: usize) -> u32 {
+        (0..ROWS).fold(0, |set, row| {
+            set | (self.dut.get(self.pins.state, low + row) as u32) << row
+        })
+    }
+
+    fn is_busy(&self) -> bool {
+        self.dut.get(self.pins.state, BUSY) == 1
     }
 
     fn check_wide(&self, at: usize, bits: Bits, what: &str) {
@@ -526,36 +541,36 @@ impl Bench {
         let now = self.now;
         let is = |at: usize| self.output(at) == 1;
         for (at, expected, what) in [
-            (0, outputs.busy, "busy_o"),
-            (1, outputs.stale, "stale_o"),
-            (2, outputs.ask_room, "ask_room_o"),
-            (4, outputs.next_take.is_some(), "next_take_o"),
-            (5, outputs.out.is_some(), "out_valid_o"),
-            (6, outputs.result.is_some(), "result_valid_o"),
-            (7, outputs.copy_soon, "copy_soon_o"),
-            (8, outputs.copy.is_some(), "copy_valid_o"),
-            (12, outputs.send_ready, "send_ready_o"),
-            (13, outputs.tx.is_some(), "tx_valid_o"),
+            (1, outputs.ask_room, "ask_room_o"),
+            (3, outputs.next_take.is_some(), "next_take_o"),
+            (4, outputs.out.is_some(), "out_valid_o"),
+            (5, outputs.result.is_some(), "result_valid_o"),
+            (9, outputs.send_ready, "send_ready_o"),
+            (10, outputs.tx.is_some(), "tx_valid_o"),
         ] {
             assert_eq!(is(at), expected, "cycle {now}: {what}");
         }
-        for (at, expected, what) in [
-            (0, outputs.owes, "owes_o"),
-            (1, outputs.leaving, "leaving_o"),
-            (2, outputs.fold_credit, "fold_credit_o"),
+        assert_eq!(self.is_busy(), outputs.busy, "cycle {now}: state_o.busy");
+        for (low, expected, what) in [
+            (OWES, outputs.owes, "state_o.owes"),
+            (LEAVING, outputs.leaving, "state_o.leaving"),
+            (FOLD_CREDIT, outputs.fold_credit, "state_o.fold_credit"),
         ] {
-            let found = self.dut.get(self.pins.sets[at], 0);
-            assert_eq!(found, expected.into(), "cycle {now}: {what}");
+            assert_eq!(self.set(low), expected, "cycle {now}: {what}");
         }
         if let Some((row, signature)) = outputs.next_take {
             let next = (row << 3 | usize::from(signature) << 2) as u64;
-            assert_eq!(self.output(3), next, "cycle {now}: next_o");
+            assert_eq!(self.output(2), next, "cycle {now}: next_o");
         }
+        let copy = self.output(6);
+        let (soon, valid) = (copy >> 7 == 1, copy >> 6 & 1 == 1);
+        assert_eq!(soon, outputs.copy_soon, "cycle {now}: copy_o.soon");
+        assert_eq!(valid, outputs.copy.is_some(), "cycle {now}: copy_o.valid");
         if let Some((row, signature)) = outputs.copy {
             let head = (row << 1 | usize::from(signature)) as u64;
-            assert_eq!(self.output(9), head, "cycle {now}: copy_head_o");
+            assert_eq!(copy & 0x3f, head, "cycle {now}: copy_o.head");
         }
-        let take = self.output(10);
+        let take = self.output(7);
         assert_eq!(
             take >> 5 == 1,
             outputs.result_take.is_some(),
@@ -564,12 +579,17 @@ impl Bench {
         if let Some(row) = outputs.result_take {
             assert_eq!(take, 0x20 | row as u64, "cycle {now}: result_take_o");
         }
-        let revoked = self.output(18);
-        let row = (revoked >> 5 == 1).then_some(revoked as usize & 0x1f);
-        assert_eq!(row, outputs.revoked, "cycle {now}: revoked_o");
+        let report = self.output(0);
+        assert_eq!(
+            report >> 6 == 1,
+            outputs.stale,
+            "cycle {now}: report_o.stale"
+        );
+        let row = (report >> 5 & 1 == 1).then_some(report as usize & 0x1f);
+        assert_eq!(row, outputs.revoked, "cycle {now}: report_o.revoked");
         let look = outputs.look_credit;
         let look = u64::from(look[1]) << 1 | u64::from(look[0]);
-        assert_eq!(self.output(11), look, "cycle {now}: look_credit_o");
+        assert_eq!(self.output(8), look, "cycle {now}: look_credit_o");
         if let Some(out) = &outputs.out {
             self.check_wide(0, Bits::of_token(out), "out_o");
         }
@@ -806,7 +826,7 @@ impl Bench {
             // All tokens and phits in flight arrive, and no collective begins.
             let still =
                 self.coming.is_empty() && self.sends.is_empty() && !self.fold_next.contains(&true);
-            self.quiet = if still && self.output(0) == 0 {
+            self.quiet = if still && !self.is_busy() {
                 self.quiet + 1
             } else {
                 0
@@ -868,7 +888,7 @@ impl Bench {
             {
                 self.prepare(row);
             }
-            let leaving = self.dut.get(self.pins.sets[1], 0) >> row & 1 == 1;
+            let leaving = self.set(LEAVING) >> row & 1 == 1;
             let state = &mut self.rows[row];
             let may = !active && inputs.begin.is_none() && !leaving && state.written.is_none();
             let due = |next: &mut Script| may && next.due <= self.now;
@@ -957,7 +977,7 @@ impl Bench {
                 other,
             };
             // A signature waits while credits are outstanding.
-            let waits = token.signature && self.dut.get(self.pins.sets[0], 0) >> row & 1 == 1;
+            let waits = token.signature && self.set(OWES) >> row & 1 == 1;
             asks = (!paused && !waits && self.rng.random_bool(weather.ask)).then_some(row);
         }
         // Tokens with reserved room arrive.

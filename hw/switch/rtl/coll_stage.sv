@@ -1,6 +1,5 @@
 `include "assertions.svh"
 `include "phit_types.svh"
-`include "simulation.svh"
 
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
@@ -40,117 +39,93 @@ module coll_stage #(
     localparam int unsigned TokenW   = TokenHeadW + BodyW
 ) (
     /// Clock.
-    input  logic                        clk_i,
+    input  logic                         clk_i,
     /// Synchronous reset, active low.
-    input  logic                        rst_ni,
+    input  logic                         rst_ni,
 
     /// A row of the communicator table has been written or taken out of use: its credits start anew.
-    input  alcor_abi_pkg::shape_t       shape_i,
-    /// No phit is taken out of a window.
-    input  logic                        pause_i,
-    /// A token is on its way from here.
-    output logic                        busy_o,
-    /// By communicator: global rank of a rank on the partner board.
-    input  logic [31:0][15:0]           partner_i,
-    /// By communicator: key of the row. A phit with another key is dropped.
-    input  logic [31:0][7:0]            key_i,
-    /// Communicators whose row was taken out of use: their phits are dropped.
-    input  logic [31:0]                 closed_i,
-    /// Pulse: a phit is dropped.
-    output logic                        stale_o,
-    /// Pulse: the partner board has taken the row out of use.
-    output alcor_abi_pkg::row_pulse_t   revoked_o,
+    input  alcor_abi_pkg::shape_t        shape_i,
+    /// Rows of the communicator table.
+    input  alcor_abi_pkg::stage_rows_t   rows_i,
     /// Collectives under way.
-    input  alcor_abi_pkg::collectives_t collectives_i,
-    /// A collective begins.
-    input  alcor_abi_pkg::row_pulse_t   begin_i,
-    /// With `begin_i`: role of the stage in the collective.
-    input  alcor_abi_pkg::stage_plan_t  plan_i,
-    /// A collective has ended.
-    input  alcor_abi_pkg::row_pulse_t   end_i,
-    /// Communicators in which credits are due: their next signature waits.
-    output logic [31:0]                 owes_o,
-    /// Communicators whose signature waits here for its turn to leave: their next collective waits.
-    output logic [31:0]                 leaving_o,
+    input  alcor_abi_pkg::collectives_t  collectives_i,
+    /// Begin and end of collectives.
+    input  alcor_abi_pkg::stage_events_t events_i,
+    /// Conditions under which phits leave the windows.
+    input  alcor_abi_pkg::stage_gates_t  gates_i,
+    /// State of the stage.
+    output alcor_abi_pkg::stage_state_t  state_o,
+    /// Pulses: phits from the router that belong to no collective.
+    output alcor_abi_pkg::stage_report_t report_o,
 
     /// The stage before asks for room, for this token.
-    input  alcor_abi_pkg::ask_t         ask_i,
+    input  alcor_abi_pkg::ask_t          ask_i,
     /// There is room.
-    output logic                        ask_room_o,
+    output logic                         ask_room_o,
     /// The room is taken.
-    input  logic                        ask_take_i,
+    input  logic                         ask_take_i,
     /// A token comes from the stage before, which has taken room for it.
-    input  logic                        in_valid_i,
+    input  logic                         in_valid_i,
     /// Part that the token is of. A signature with a part is only sent or only kept.
-    input  alcor_abi_pkg::part_t        in_part_i,
+    input  alcor_abi_pkg::part_t         in_part_i,
     /// The token.
-    input  logic [TokenW-1:0]           in_i,
+    input  logic [TokenW-1:0]            in_i,
 
     /// The next stage is asked for room, for this token.
-    output alcor_abi_pkg::ask_t         next_o,
+    output alcor_abi_pkg::ask_t          next_o,
     /// The next stage has room.
-    input  logic                        next_room_i,
+    input  logic                         next_room_i,
     /// The room is taken.
-    output logic                        next_take_o,
+    output logic                         next_take_o,
     /// A token goes to the next stage.
-    output logic                        out_valid_o,
+    output logic                         out_valid_o,
     /// The token.
-    output logic [TokenW-1:0]           out_o,
+    output logic [TokenW-1:0]            out_o,
 
     /// A result is offered.
-    output logic                        result_valid_o,
+    output logic                         result_valid_o,
     /// The result is taken.
-    input  logic                        result_ready_i,
+    input  logic                         result_ready_i,
     /// The result, a token.
-    output logic [TokenW-1:0]           result_o,
+    output logic [TokenW-1:0]            result_o,
 
-    /// To the copy unit: there will be a phit to copy in the next cycle, unless it can't go yet.
-    output logic                        copy_soon_o,
-    /// The phit can be taken in this cycle.
-    output logic                        copy_valid_o,
+    /// A phit is offered to the copy unit.
+    output alcor_abi_pkg::copy_offer_t   copy_o,
     /// The phit is taken.
-    input  logic                        copy_take_i,
-    /// Communicator and kind of the phit.
-    output alcor_abi_pkg::token_head_t  copy_head_o,
+    input  logic                         copy_take_i,
     /// In the cycle after: the phit.
-    output logic [BodyW-1:0]            copy_body_o,
-    /// Communicators whose phits the copy unit holds: their signatures wait.
-    input  logic [31:0]                 copy_holds_i,
+    output logic [BodyW-1:0]             copy_body_o,
 
-    /// Communicators that have a credit for a result, or need none.
-    input  logic [31:0]                 result_credit_i,
     /// Pulse: a result that is no signature has been chosen in the cycle before.
-    output alcor_abi_pkg::row_pulse_t   result_take_o,
-    /// In stage 0, by communicator: a credit towards the partner is left for a result.
-    output logic [31:0]                 fold_credit_o,
-    /// In stage 0, by communicator: the credit is used.
-    input  logic [31:0]                 fold_take_i,
+    output alcor_abi_pkg::row_pulse_t    result_take_o,
+    /// In stage 0, by communicator: the credit towards the partner is used for a result.
+    input  logic [31:0]                  fold_take_i,
 
     /// Copy unit [0], reader [1]: communicator whose credits towards the partner are looked up.
-    input  logic [1:0][4:0]             look_row_i,
+    input  logic [1:0][4:0]              look_row_i,
     /// There is a credit.
-    output logic [1:0]                  look_credit_o,
+    output logic [1:0]                   look_credit_o,
     /// The credit is used.
-    input  logic [1:0]                  look_take_i,
+    input  logic [1:0]                   look_take_i,
     /// A copy is to be sent.
-    input  logic                        send_valid_i,
+    input  logic                         send_valid_i,
     /// The copy is taken.
-    output logic                        send_ready_o,
+    output logic                         send_ready_o,
     /// Parity of the copy's collective.
-    input  logic                        send_parity_i,
+    input  logic                         send_parity_i,
     /// The copy, a token.
-    input  logic [TokenW-1:0]           send_i,
+    input  logic [TokenW-1:0]            send_i,
 
     /// From the router: a phit comes; it is always taken.
-    input  logic                        rx_valid_i,
+    input  logic                         rx_valid_i,
     /// The phit.
-    input  logic [PhitHeadW+PHIT_W-1:0] rx_phit_i,
+    input  logic [PhitHeadW+PHIT_W-1:0]  rx_phit_i,
     /// To the router: a phit is offered.
-    output logic                        tx_valid_o,
+    output logic                         tx_valid_o,
     /// The phit is taken.
-    input  logic                        tx_ready_i,
+    input  logic                         tx_ready_i,
     /// The phit.
-    output logic [PhitHeadW+PHIT_W-1:0] tx_phit_o
+    output logic [PhitHeadW+PHIT_W-1:0]  tx_phit_o
 );
 
   // A result is AGLU_LATENCY + 1 cycles on its way to the FIFO in which it has a place.
@@ -165,6 +140,15 @@ module coll_stage #(
   token_t in;
   assign in = in_i;
 
+  // Vectors of their own: simulation copies a struct that is indexed by a row in every cycle.
+  logic [31:0][15:0] partner;
+  logic [31:0][7:0] key;
+  logic [31:0] closed;
+
+  assign partner = rows_i.partner;
+  assign key     = rows_i.key;
+  assign closed  = rows_i.closed;
+
   // ---------------------------------------------------------------- treatment of tokens
 
   logic [31:0] takes, alone, last_stage;
@@ -177,8 +161,8 @@ module coll_stage #(
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
       .shape_i    (shape_i),
-      .begin_i    (begin_i),
-      .plan_i     (plan_i),
+      .begin_i    (events_i.begins),
+      .plan_i     (events_i.plan),
       .takes_o    (takes),
       .alone_o    (alone),
       .final_o    (last_stage),
@@ -198,7 +182,8 @@ module coll_stage #(
   logic rx_push, rx_credit, rx_fits;
   alcor_abi_pkg::row_t rx_row;
   alcor_abi_pkg::span_t rx_span;
-  alcor_abi_pkg::arrival_note_t rx_note, head_note;
+  alcor_abi_pkg::arrival_note_t rx_note;
+  alcor_abi_pkg::stage_heads_t heads;
   alcor_abi_pkg::returned_t returned;
   alcor_abi_pkg::row_pulse_t flush;
 
@@ -207,18 +192,18 @@ module coll_stage #(
   assign rx_row    = rx.head.low.context_;
   assign rx_span   = {rx.head.position.word, rx.head.position.words};
   assign rx_note   = {rx.head.high.parity, rx.head.high.kind};
-  assign rx_fits   = rx.head.high.key == key_i[rx_row] && !closed_i[rx_row];
-  assign stale_o   = rx_valid_i && !rx_fits;
+  assign rx_fits   = rx.head.high.key == key[rx_row] && !closed[rx_row];
   assign rx_credit = rx_valid_i && rx_fits && rx.head.high.kind == PK_CREDIT;
   assign rx_push   = rx_valid_i && rx_fits && rx.head.high.kind != PK_CREDIT;
   assign returned  = {rx_credit, rx_row, rx.head.position.word[15:0]};
-  assign revoked_o = {rx_credit && returned.phits == '0, rx_row};
+
+  assign report_o.stale   = rx_valid_i && !rx_fits;
+  assign report_o.revoked = {rx_credit && returned.phits == '0, rx_row};
 
   logic [31:0] arrived, own;
-  logic head_pop, own_pop, own_signature;
+  logic head_pop, own_pop;
   body_t head_body, own_body;
-  logic pick_valid;
-  alcor_abi_pkg::row_t pick;
+  alcor_abi_pkg::row_pulse_t pick;
 
   coll_window #(
       .WINDOW(WINDOW),
@@ -233,8 +218,8 @@ module coll_stage #(
       .push_data_i({rx_span, rx.data}),
       .push_note_i(rx_note),
       .some_o     (arrived),
-      .head_row_i (pick),
-      .head_note_o(head_note),
+      .head_row_i (pick.row),
+      .head_note_o(heads.arrival),
       .pop_i      (head_pop),
       .data_o     (head_body)
   );
@@ -252,97 +237,43 @@ module coll_stage #(
       .push_data_i(in.body),
       .push_note_i(in.head.signature),
       .some_o     (own),
-      .head_row_i (pick),
-      .head_note_o(own_signature),
+      .head_row_i (pick.row),
+      .head_note_o(heads.own_signature),
       .pop_i      (own_pop),
       .data_o     (own_body)
   );
 
-  // ---------------------------------------------------------------- who goes
+  // ---------------------------------------------------------------- choice
 
-  logic [31:0] candidates;
-  logic ready, copies, is_copy, is_match, is_alone, is_final, combine, drop_head, drop_own, room;
+  alcor_abi_pkg::stage_pass_t pass;
   logic result_room;
 
-  // A head that was looked at and is nothing to copy is no candidate for it again.
-  logic [31:0] copyable, passed_q;
-
-  assign copyable   = collectives_i.active & arrived & (collectives_i.copies | takes) & ~passed_q;
-  assign candidates = copyable | (collectives_i.active & own & (arrived | alone));
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      passed_q <= '0;
-    end else begin
-      if (shape_i.valid) passed_q[shape_i.row] <= 1'b0;
-      if (`ALCOR_AWAKE(pick_valid || end_i.valid)) begin
-        /* verilator unroll_disable */
-        for (int unsigned c = 0; c < Contexts; c++) begin
-          if (ready && arrived[pick] && !is_copy && pick == 5'(c)) passed_q[c] <= 1'b1;
-          if ((head_pop && pick == 5'(c)) || (end_i.valid && end_i.row == 5'(c))) passed_q[c] <= 1'b0;
-        end
-      end
-    end
-  end
-
-  coll_pick u_pick (
-      .clk_i       (clk_i),
-      .rst_ni      (rst_ni),
-      .candidates_i(candidates & {32{!pause_i}}),
-      .failed_i    (pick_valid && !(head_pop || own_pop)),
-      .valid_o     (pick_valid),
-      .row_o       (pick)
+  coll_choice u_choice (
+      .clk_i        (clk_i),
+      .rst_ni       (rst_ni),
+      .written_i    ({shape_i.valid, shape_i.row}),
+      .end_i        (events_i.ends),
+      .collectives_i(collectives_i),
+      .takes_i      (takes),
+      .alone_i      (alone),
+      .final_i      (last_stage),
+      .arrived_i    (arrived),
+      .own_i        (own),
+      .pick_o       (pick),
+      .heads_i      (heads),
+      .head_pop_o   (head_pop),
+      .own_pop_o    (own_pop),
+      .gates_i      (gates_i),
+      .next_room_i  (next_room_i),
+      .result_room_i(result_room),
+      .copy_o       (copy_o),
+      .copy_take_i  (copy_take_i),
+      .pass_o       (pass)
   );
 
-  assign ready    = pick_valid && collectives_i.active[pick];
-  assign copies   = collectives_i.copies[pick];
-  assign is_final = last_stage[pick];
-
-  always_comb begin
-    is_copy   = 1'b0;
-    is_match  = 1'b0;
-    is_alone  = 1'b0;
-    drop_head = 1'b0;
-    drop_own  = 1'b0;
-    if (ready && arrived[pick]) begin
-      if (head_note.parity == collectives_i.parity[pick]) begin
-        if (takes[pick]) begin
-          is_copy   = head_note.kind != PK_COMBINE;
-          drop_head = head_note.kind == PK_COMBINE;
-        end else begin
-          case (head_note.kind)
-            PK_COPY: begin
-              is_copy   = copies;
-              drop_head = !copies;
-            end
-            PK_COMBINE: begin
-              // The members did not call the same collective where one has data and the other not.
-              drop_head = copies || (own[pick] && own_signature);
-              is_match  = !copies && own[pick] && !own_signature;
-            end
-            default: begin
-              is_match = own[pick] && own_signature;
-              drop_own = own[pick] && !own_signature;
-            end
-          endcase
-        end
-      end
-    end else if (ready && own[pick]) begin
-      is_alone = alone[pick];
-    end
-  end
-
-  assign room    = is_final ? result_room && (result_credit_i[pick] || own_signature) : next_room_i;
-  assign combine = (is_match || is_alone) && room && !(own_signature && copy_holds_i[pick]);
-
-  assign next_o       = {pick, own_signature, 2'd0};
-  assign next_take_o  = combine && !is_final;
-  assign copy_valid_o = is_copy;
-  assign copy_head_o  = {pick, head_note.kind == PK_SIGNATURE};
-  assign copy_soon_o  = copyable != '0;
-  assign copy_body_o  = head_body;
-  assign head_pop     = (is_copy && copy_take_i) || drop_head || (combine && is_match);
-  assign own_pop      = combine || drop_own;
+  assign next_o      = {pick.row, heads.own_signature, 2'd0};
+  assign next_take_o = pass.valid && !pass.last;
+  assign copy_body_o = head_body;
 
   // ---------------------------------------------------------------- combining
 
@@ -354,17 +285,17 @@ module coll_stage #(
   token_t out;
   logic sum_valid, sum_final;
 
-  assign call = collectives_i.calls[pick];
+  assign call = collectives_i.calls[pick.row];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) fire_q <= 1'b0;
-    else fire_q <= combine;
-    if (combine) begin
-      fire_alone_q <= is_alone;
-      fire_final_q <= is_final;
-      fire_head_q  <= {pick, own_signature};
-      operation_q  <= is_alone ? RO_BOR : own_signature ? RO_BAND : call.operation;
-      datatype_q   <= (is_alone || own_signature) ? DT_U32 : call.datatype;
+    else fire_q <= pass.valid;
+    if (pass.valid) begin
+      fire_alone_q <= pass.alone;
+      fire_final_q <= pass.last;
+      fire_head_q  <= {pick.row, heads.own_signature};
+      operation_q  <= pass.alone ? RO_BOR : heads.own_signature ? RO_BAND : call.operation;
+      datatype_q   <= (pass.alone || heads.own_signature) ? DT_U32 : call.datatype;
     end
   end
 
@@ -409,7 +340,7 @@ module coll_stage #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) results_q <= '0;
-    else results_q <= results_q + ResultW'(combine && is_final) - ResultW'(result_valid_o && result_ready_i);
+    else results_q <= results_q + ResultW'(pass.valid && pass.last) - ResultW'(result_valid_o && result_ready_i);
   end
 
   fifo #(
@@ -434,8 +365,8 @@ module coll_stage #(
   alcor_abi_pkg::row_t pay_row;
   logic [15:0] pay_phits;
 
-  assign ask_room_o = credit_room && tx_room;
-  assign busy_o     = pick_valid || flying_q != '0 || results_q != '0 || tx_busy;
+  assign ask_room_o   = credit_room && tx_room;
+  assign state_o.busy = pick.valid || flying_q != '0 || results_q != '0 || tx_busy;
 
   coll_credits #(
       .WINDOW(WINDOW)
@@ -444,7 +375,7 @@ module coll_stage #(
       .rst_ni       (rst_ni),
       .written_i    ({shape_i.valid, shape_i.row}),
       .revoke_i     (shape_i.revokes[STAGE]),
-      .end_i        (end_i),
+      .end_i        (events_i.ends),
       .ask_i        (ask_i.head),
       .ask_room_o   (credit_room),
       .ask_sends_i  (ask_take_i && ask_sends),
@@ -452,16 +383,16 @@ module coll_stage #(
       .look_row_i   (look_row_i),
       .look_credit_o(look_credit_o),
       .look_take_i  (look_take_i),
-      .result_credit_o(fold_credit_o),
+      .result_credit_o(state_o.fold_credit),
       .result_take_i(fold_take_i),
       .in_row_i     (in.head.row),
       .unsent_i     (division.unsent),
       .unkept_i     (division.unkept),
-      .pick_row_i   (pick),
+      .pick_row_i   (pick.row),
       .own_pop_i    (own_pop),
-      .head_pop_i   (head_pop && head_note.kind != PK_SIGNATURE),
+      .head_pop_i   (head_pop && heads.arrival.kind != PK_SIGNATURE),
       .returned_i   (returned),
-      .owes_o       (owes_o),
+      .owes_o       (state_o.owes),
       .pay_valid_o  (pay_valid),
       .pay_ready_i  (pay_ready),
       .pay_row_o    (pay_row),
@@ -475,8 +406,8 @@ module coll_stage #(
   ) u_tx (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
-      .partner_i    (partner_i),
-      .key_i        (key_i),
+      .partner_i    (partner),
+      .key_i        (key),
       .collectives_i(collectives_i),
       .busy_o       (tx_busy),
       .tap_room_o   (tx_room),
@@ -484,7 +415,7 @@ module coll_stage #(
       .tap_return_i (division.unsent),
       .tap_valid_i  (division.send),
       .tap_i        (in),
-      .leaving_o    (leaving_o),
+      .leaving_o    (state_o.leaving),
       .copy_valid_i (send_valid_i),
       .copy_ready_o (send_ready_o),
       .copy_parity_i(send_parity_i),

@@ -133,34 +133,35 @@ module collective_unit #(
   logic [RANKS-1:0][31:0] member;
   logic [STAGES-1:0][31:0][15:0] partner;
 
-  // Rows that are taken out of use.
-  alcor_abi_pkg::row_pulse_t table_wait, close, retire;
-  logic [31:0] any_posted, owes_any, stuck, lost_rows, revoked_q;
-  logic hold, pause, revoke;
+  logic [RANKS-1:0][31:0] cancel;
+  logic [STAGES-1:0][RowPulseW-1:0] revocations;
+  logic [31:0] owes_any, under_way;
+  logic busy, pause;
 
-  coll_table #(
+  coll_rows #(
       .RANKS (RANKS),
       .STAGES(STAGES)
-  ) u_table (
-      .clk_i    (clk_i),
-      .rst_ni   (rst_ni),
-      .write_i  (write_i),
-      // A notification of partners leaves before the row is written anew.
-      .posted_i (any_posted | owes_any),
-      .hold_i   (hold),
-      .wait_o   (table_wait),
-      .close_i  (close),
-      .retire_i (retire),
-      .revoke_i (revoke),
-      .waiting_o(writes_o),
-      .denied_o (denied_o),
-      .shape_o  (shape),
-      .table_o  (rows),
-      .member_o (member),
-      .partner_o(partner)
+  ) u_rows (
+      .clk_i      (clk_i),
+      .rst_ni     (rst_ni),
+      .write_i    (write_i),
+      .writes_o   (writes_o),
+      .denied_o   (denied_o),
+      .lost_i     (lost_i),
+      .cancel_i   (cancel_i),
+      .revoked_i  (revocations),
+      .posted_i   (posted_o),
+      .active_i   (active_o),
+      .owes_i     (owes_any),
+      .under_way_i(under_way),
+      .busy_i     (busy),
+      .pause_o    (pause),
+      .shape_o    (shape),
+      .table_o    (rows),
+      .member_o   (member),
+      .partner_o  (partner),
+      .cancel_o   (cancel)
   );
-
-  logic [STAGES-1:0][RowPulseW-1:0] revocations;
 
   // ---------------------------------------------------------------- commands
 
@@ -173,63 +174,6 @@ module collective_unit #(
   logic [RANKS-1:0][SignatureW-1:0] signature;
   logic [RANKS-1:0][CollRequestW-1:0] request;
   logic [RANKS-1:0][DestinationW-1:0] destination;
-
-  logic [RANKS-1:0][31:0] cancel;
-  logic [RANKS-1:0] drains;
-
-  coll_lost #(
-      .RANKS(RANKS)
-  ) u_lost (
-      .clk_i   (clk_i),
-      .rst_ni  (rst_ni),
-      .lost_i  (lost_i),
-      .cancel_i(cancel_i),
-      .member_i(member),
-      .closed_i(rows.closed),
-      .drain_o (drains),
-      .cancel_o(cancel)
-  );
-
-  // A rank that is being reset may have a collective under way whose members on other boards never post it. One on this
-  // board alone comes to its end.
-  logic [31:0] has_partners;
-  for (genvar c = 0; c < 32; c++) begin : g_has_partners
-    assign has_partners[c] = rows.stages[c] != '0;
-  end
-
-  always_comb begin
-    any_posted = '0;
-    stuck      = '0;
-    lost_rows  = '0;
-    for (int unsigned r = 0; r < RANKS; r++) begin
-      any_posted = any_posted | posted_o[r];
-      stuck      = stuck | (posted_o[r] & {32{drains[r]}});
-      lost_rows  = lost_rows | (member[r] & {32{lost_i[r]}});
-    end
-    // A row is taken out of use for a reset on any of its boards.
-    stuck = (stuck & collectives.active & has_partners) | (revoked_q & rows.valid);
-  end
-
-  // Rows that a partner board has taken out of use, or that have lost a member here. A partner board may be ahead of this
-  // board's first write of a row.
-  alcor_abi_pkg::row_pulse_t revocation;
-  logic [31:0] revoked;
-  always_comb begin
-    revoked = lost_rows & rows.valid & has_partners;
-    for (int unsigned s = 0; s < STAGES; s++) begin
-      revocation = revocations[s];
-      revoked       = revoked | (32'(revocation.valid) << revocation.row);
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      revoked_q <= '0;
-    end else begin
-      revoked_q <= revoked_q | revoked;
-      if (shape.valid && shape.flush) revoked_q[shape.row] <= 1'b0;
-    end
-  end
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
     coll_commands #(
@@ -273,7 +217,7 @@ module collective_unit #(
   alcor_abi_pkg::plan_t plan;
   logic [STAGES-1:0][StagePlanW-1:0] stage_plan;
   logic [STAGES-1:0][31:0] spreads, leaving, owes;
-  logic [31:0] fold_credit, here, holds, sending, under_way, fold_takes;
+  logic [31:0] fold_credit, here, holds, sending, fold_takes;
   logic [STAGES-1:0] stage_busy, stale;
   logic [STAGES-1:0][RowPulseW-1:0] result_take;
   logic reader_busy, copy_busy, writer_busy;
@@ -318,19 +262,7 @@ module collective_unit #(
     end
   end
 
-  coll_retire u_retire (
-      .clk_i      (clk_i),
-      .rst_ni     (rst_ni),
-      .cancel_i   (stuck),
-      .write_i    (table_wait),
-      .under_way_i(under_way),
-      .busy_i     (begins.valid || reader_busy || stage_busy != '0 || copy_busy || writer_busy),
-      .hold_o     (hold),
-      .pause_o    (pause),
-      .close_o    (close),
-      .retire_o   (retire),
-      .revoke_o   (revoke)
-  );
+  assign busy = begins.valid || reader_busy || stage_busy != '0 || copy_busy || writer_busy;
 
   always_ff @(posedge clk_i) stale_o <= rst_ni ? 3'($countones(stale)) : '0;
 
@@ -366,7 +298,12 @@ module collective_unit #(
   logic reader_valid, reader_ready, keep_valid, keep_ready, out_parity;
   logic [TokenW-1:0] reader, out;
 
-  assign ask[0] = reader_ask;
+  alcor_abi_pkg::stage_gates_t gates;
+
+  assign ask[0]              = reader_ask;
+  assign gates.pause         = pause;
+  assign gates.copy_holds    = holds;
+  assign gates.result_credit = fold_credit | ~rows.lower;
 
   coll_reader #(
       .RANKS      (RANKS),
@@ -417,13 +354,32 @@ module collective_unit #(
   );
 
   for (genvar s = 0; s < STAGES; s++) begin : g_stage
-    logic [31:0] stage_fold_credit;
+    alcor_abi_pkg::stage_rows_t stage_rows;
+    alcor_abi_pkg::stage_events_t events;
+    alcor_abi_pkg::stage_state_t state;
+    alcor_abi_pkg::stage_report_t report;
+    alcor_abi_pkg::copy_offer_t offer;
+
+    assign stage_rows.partner = partner[s];
+    assign stage_rows.key     = rows.key;
+    assign stage_rows.closed  = rows.closed;
+    assign events.begins      = begins;
+    assign events.plan        = stage_plan[s];
+    assign events.ends        = ended;
+    assign stage_busy[s]      = state.busy;
+    assign owes[s]            = state.owes;
+    assign leaving[s]         = state.leaving;
+    assign stale[s]           = report.stale;
+    assign revocations[s]     = report.revoked;
+    assign copy_soon[s]       = offer.soon;
+    assign copy_valid[s]      = offer.valid;
+    assign copy_head[s]       = offer.head;
 
     if (s == 0) begin : g_folds
-      assign fold_credit = stage_fold_credit;
+      assign fold_credit = state.fold_credit;
     end else begin : g_no_fold
       logic unused_fold_credit;
-      assign unused_fold_credit = ^stage_fold_credit;
+      assign unused_fold_credit = ^state.fold_credit;
     end
 
     coll_stage #(
@@ -438,19 +394,12 @@ module collective_unit #(
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
         .shape_i       (shape),
-        .pause_i       (pause),
-        .busy_o        (stage_busy[s]),
-        .partner_i     (partner[s]),
-        .key_i         (rows.key),
-        .closed_i      (rows.closed),
-        .stale_o       (stale[s]),
-        .revoked_o     (revocations[s]),
+        .rows_i        (stage_rows),
         .collectives_i (collectives),
-        .begin_i       (begins),
-        .plan_i        (stage_plan[s]),
-        .end_i         (ended),
-        .owes_o        (owes[s]),
-        .leaving_o     (leaving[s]),
+        .events_i      (events),
+        .gates_i       (gates),
+        .state_o       (state),
+        .report_o      (report),
         .ask_i         (ask[s]),
         .ask_room_o    (ask_room[s]),
         .ask_take_i    (ask_take[s]),
@@ -466,15 +415,10 @@ module collective_unit #(
         .result_valid_o(result_valid[s]),
         .result_ready_i(result_ready[s]),
         .result_o      ({result_head[s], result_body[s]}),
-        .copy_soon_o   (copy_soon[s]),
-        .copy_valid_o  (copy_valid[s]),
+        .copy_o        (offer),
         .copy_take_i   (copy_take[s]),
-        .copy_head_o   (copy_head[s]),
         .copy_body_o   (copy_body[s]),
-        .copy_holds_i  (holds),
-        .result_credit_i(fold_credit | ~rows.lower),
         .result_take_o (result_take[s]),
-        .fold_credit_o (stage_fold_credit),
         .fold_take_i   ((s == 0) ? fold_takes : '0),
         .look_row_i    ({reader_ask.head.row, look_row}),
         .look_credit_o ({read_credit[s], look_credit[s]}),
