@@ -259,7 +259,7 @@ impl Bench {
         }
     }
 
-    /// Queues an extended command.
+    /// Queues an extended command. The order of its operands depends on the id.
     fn extended(
         &mut self,
         opcode: Opcode,
@@ -268,9 +268,15 @@ impl Bench {
         id: u32,
         [offset, laddr, length]: [u32; 3],
     ) {
-        self.command(Opcode::XOffset, offset);
-        self.command(Opcode::XLaddr, laddr);
-        self.command(Opcode::XLength, length);
+        let operands = [
+            (Opcode::XOffset, offset),
+            (Opcode::XLaddr, laddr),
+            (Opcode::XLength, length),
+        ];
+        for turn in 0..3 {
+            let (operand, value) = operands[(id as usize + turn) % 3];
+            self.command(operand, value);
+        }
         self.command(
             opcode,
             x_commit::DPID.put(dpid) | x_commit::SLOT.put(slot) | x_commit::ID.put(id),
