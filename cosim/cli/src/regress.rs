@@ -519,6 +519,9 @@ impl<'a> Regression<'a> {
             }),
             // A run without an executed test has no results; its error is shown.
             Format::Text if !is_learned && self.signals.came().is_none() => Ok(()),
+            Format::Text if summary::is_coloured() => {
+                print_text(&summary::coloured(&whole.to_string()))
+            }
             Format::Text => print_text(&whole.to_string()),
         };
         if let Err(error) = printed {

@@ -672,8 +672,9 @@ fn a_terminal_shows_what_runs_and_what_is_left_in_80_columns() {
         lines.iter().filter(|line| row.is_match(line)).count() > 5,
         "{lines:?}"
     );
-    // The second colour of a terminal is green.
+    // The second colour of a terminal is green: of the bar, and of the results below.
     assert!(text.contains("\x1b[32m"), "{text:?}");
+    assert!(text.contains(" \x1b[32mpassed\x1b[0m "), "{text:?}");
 }
 
 #[test]
@@ -689,6 +690,7 @@ fn a_failure_stays_on_the_terminal_above_what_runs() {
             .any(|line| line.starts_with("put.typed failed: ")),
         "{lines:?}"
     );
+    assert!(text.contains(" \x1b[31mfailed\x1b[0m "), "{text:?}");
 }
 
 #[test]

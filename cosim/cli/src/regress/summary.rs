@@ -1,8 +1,9 @@
 //! The summary of a run, as text.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::io::{self, IsTerminal};
 use std::time::Duration;
+use std::{env, fmt};
 
 use alcor_report::{Change, Coverage};
 use alcor_test::{Outcome, Verdict};
@@ -394,5 +395,55 @@ impl fmt::Display for Whole<'_> {
             self.counts(),
             self.elapsed.as_secs_f64()
         )
+    }
+}
+
+/// Returns whether standard output is a terminal with colours.
+pub fn is_coloured() -> bool {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
+    io::stdout().is_terminal() && !is_dumb && !is_set("NO_COLOR")
+}
+
+/// The text of a summary with colours: results that passed are green, those that failed red.
+pub fn coloured(text: &str) -> String {
+    let colour = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (first, second, third) = (words.next(), words.next(), words.next());
+        let is_row = third.is_some_and(|word| word.parse::<u64>().is_ok());
+        match (first, second) {
+            (Some("failed"), Some(_)) if line.starts_with("failed ") => {
+                line.replacen("failed", RED_FAILED, 1)
+            }
+            (Some(_), Some("failed")) if is_row => {
+                line.replacen(" failed ", &format!(" {RED_FAILED} "), 1)
+            }
+            (Some(_), Some("passed")) if is_row => {
+                line.replacen(" passed ", &format!(" {GREEN_PASSED} "), 1)
+            }
+            _ => line.to_owned(),
+        }
+    };
+    text.split_inclusive('\n').map(colour).collect()
+}
+
+const RED_FAILED: &str = "\x1b[31mfailed\x1b[0m";
+const GREEN_PASSED: &str = "\x1b[32mpassed\x1b[0m";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_have_colours_and_other_words_none() {
+        let text = "test       result         cycles\nput.typed  passed           1202\n\
+                    failed.it  failed             12\nfailed put.by, its own seed\n\
+                    1 passed, 1 failed\n  failed 3 times\n";
+        let expected = "test       result         cycles\n\
+                        put.typed  \x1b[32mpassed\x1b[0m           1202\n\
+                        failed.it  \x1b[31mfailed\x1b[0m             12\n\
+                        \x1b[31mfailed\x1b[0m put.by, its own seed\n\
+                        1 passed, 1 failed\n  failed 3 times\n";
+        assert_eq!(coloured(text), expected);
     }
 }
