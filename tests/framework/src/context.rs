@@ -117,6 +117,13 @@ impl Context {
         &self.cluster
     }
 
+    /// The options of [`run`](Self::run), for ranks that a test attaches by itself: a limit of waits,
+    /// on cards too, and the topology of the boards.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        self.options.topology(*self.cluster.topology())
+    }
+
     /// The board of a global rank, and the rank's number on that board.
     #[must_use]
     pub fn place(&self, rank: u32) -> (Arc<dyn Board>, LocalRank) {
@@ -178,7 +185,8 @@ impl Context {
         self.run_with(self.options, self.ranks(), program)
     }
 
-    /// Runs `program` on `ranks` ranks with the given options.
+    /// Runs `program` on `ranks` ranks with the given options. A wait has a limit, on cards too: that
+    /// of the options, or else that of the test.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
@@ -201,6 +209,8 @@ impl Context {
         ranks: u32,
         program: impl Fn(&mut Rank) -> Result<T> + Sync,
     ) -> Result<Vec<T>, JobError> {
+        let mut options = options;
+        options.watchdog_cycles = options.watchdog_cycles.or(self.options.watchdog_cycles);
         let ended = Job::with_options(&self.cluster, options)
             .map_err(|source| JobError::NotStarted {
                 board: self.cluster.name().to_owned(),

@@ -296,7 +296,7 @@ fn again_and_again(context: &Context) -> Result {
 /// Begins a run as `rank`; the victim is gone then, the others wait for it.
 fn live_or_die(context: &Context, rank: u32, victim: u32) -> alcor::Result<()> {
     let (board, local) = context.place(rank);
-    let options = Options::default().topology(*context.cluster().topology());
+    let options = context.options();
     let mut it = Rank::attach(board, local, GlobalRank(rank), context.ranks(), &options)?;
     if rank == victim {
         drop(it);

@@ -363,8 +363,7 @@ fn each(ranks: u32, what: impl Fn(u32) -> Result + Sync) -> Result {
 
 pub(super) fn attach(context: &Context, rank: u32, ranks: u32) -> alcor::Result<Rank> {
     let (board, local) = context.place(rank);
-    let options = Options::default().topology(*context.cluster().topology());
-    Rank::attach(board, local, GlobalRank(rank), ranks, &options)
+    Rank::attach(board, local, GlobalRank(rank), ranks, &context.options())
 }
 
 /// A run of all ranks after the boards' reset is as if nothing had been.

@@ -496,7 +496,7 @@ fn live_or_die(
     element: ElementType,
 ) -> Result {
     let (board, local) = context.place(rank);
-    let options = Options::default().topology(*context.cluster().topology());
+    let options = context.options();
     let mut it = Rank::attach(board, local, GlobalRank(rank), context.ranks(), &options)?;
     let world = it.world()?;
     let vector = it.alloc_from(&[1u32; 6])?;
