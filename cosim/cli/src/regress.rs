@@ -384,8 +384,8 @@ impl<'a> Regression<'a> {
         }
         let most = self.args.max_failures();
         (failures >= most).then(|| {
-            let plural = if most == 1 { "" } else { "s" };
-            Stop::Soon(format!("the run ended after {most} failure{plural}"))
+            let failures = alcor_report::count(most, "failure");
+            Stop::Soon(format!("the run ended after {failures}"))
         })
     }
 
@@ -519,9 +519,7 @@ impl<'a> Regression<'a> {
             }),
             // A run without an executed test has no results; its error is shown.
             Format::Text if !is_learned && self.signals.came().is_none() => Ok(()),
-            Format::Text if summary::is_coloured() => {
-                print_text(&summary::coloured(&whole.to_string()))
-            }
+            Format::Text if summary::is_coloured() => print_text(&format!("{whole:#}")),
             Format::Text => print_text(&whole.to_string()),
         };
         if let Err(error) = printed {

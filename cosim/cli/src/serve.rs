@@ -93,11 +93,6 @@ impl Attendance {
     }
 }
 
-/// A number with its noun, in the plural if needed.
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 fn lock(attendance: &Mutex<Attendance>) -> MutexGuard<'_, Attendance> {
     attendance.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -156,8 +151,8 @@ pub fn run(args: &Args) -> CommandResult {
          export {}={uri} {}={size}\n\
          {}=0 PROGRAM    # and so on, up to {}\n",
         args.config,
-        count(boards, "board"),
-        count(size as usize, "rank"),
+        alcor_report::count(boards, "board"),
+        alcor_report::count(size as usize, "rank"),
         Launch::CLUSTER,
         Launch::SIZE,
         Launch::RANK,

@@ -358,7 +358,7 @@ fn check(param: &str, value: u64) -> Result<(), &'static str> {
         }
         LINKS if ![0, 2, 4, 6].contains(&value) => Err("0, 2, 4 or 6"),
         PHIT_W if ![256, 512].contains(&value) => Err("256 or 512"),
-        DATA_W if ![32, 128, 256, 512].contains(&value) => Err("32, 128, 256 or 512"),
+        DATA_W if ![32, 256, 512].contains(&value) => Err("32, 256 or 512"),
         KERNEL if ![32, 64, 128, 256, 512].contains(&value) => Err("32, 64, 128, 256 or 512"),
         _ => Ok(()),
     }

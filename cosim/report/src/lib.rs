@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use change::Change;
 pub use overview::{Overview, OverviewRow};
+pub use text::count;
 
 /// The data of the page.
 #[derive(Debug, Clone, Default)]

@@ -90,6 +90,13 @@ pub fn date(seconds: u64) -> String {
 }
 
 /// A number with its noun, in the plural if needed.
+///
+/// # Examples
+/// ```
+/// assert_eq!(alcor_report::count(1, "board"), "1 board");
+/// assert_eq!(alcor_report::count(1200, "test"), "1,200 tests");
+/// ```
+#[must_use]
 pub fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(number as u64))

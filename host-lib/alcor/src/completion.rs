@@ -230,17 +230,12 @@ impl Rank {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait_some(&mut self, requests: &[Request<'_>]) -> Result<Vec<usize>> {
-        let complete = requests.iter().filter(|request| request.is_known());
-        let complete = complete.count();
-        if !requests.is_empty() {
-            self.wait_any(requests)?;
+        if requests.is_empty() || requests.iter().any(Request::is_known) {
+            // A complete request must not keep this call from the others.
+            return self.test_some(requests);
         }
-        // A request that was complete before has ended the wait without a check of the others.
-        if (1..requests.len()).contains(&complete) {
-            self.progress.poll_once()?;
-        }
-        let known = |&place: &usize| requests[place].is_known();
-        Ok((0..requests.len()).filter(known).collect())
+        self.wait_any(requests)?;
+        Ok(complete(requests))
     }
 
     /// Returns the index of the first complete request, without waiting, or `None` if no request is
@@ -318,8 +313,7 @@ impl Rank {
         let is_over = |_: &Progress| count() > before || before == requests.len();
         let awaited = |progress: &Progress| progress.awaited(requests.iter());
         self.progress.poll(awaited, is_over)?;
-        let known = |&place: &usize| requests[place].is_known();
-        Ok((0..requests.len()).filter(known).collect())
+        Ok(complete(requests))
     }
 
     /// Returns whether all of `requests` are complete, without waiting. The buffers of complete
@@ -432,4 +426,10 @@ impl Rank {
         self.progress.check()?;
         self.progress.outstanding.take_unclaimed(target)
     }
+}
+
+/// The indices of complete requests.
+fn complete(requests: &[Request<'_>]) -> Vec<usize> {
+    let is_known = |&place: &usize| requests[place].is_known();
+    (0..requests.len()).filter(is_known).collect()
 }

@@ -97,11 +97,11 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         found,
         rule,
     };
-    if info.ranks == 0 || ![4, 16, 32, 64].contains(&info.beat_bytes) {
+    if info.ranks == 0 || ![4, 32, 64].contains(&info.beat_bytes) {
         return Err(contradiction(
             "GEOMETRY",
             shape,
-            "a board has at least one rank, and beats of 4, 16, 32 or 64 bytes",
+            "a board has at least one rank, and beats of 4, 32 or 64 bytes",
         ));
     }
     // The writes of a command are posted together.

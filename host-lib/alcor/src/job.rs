@@ -40,8 +40,8 @@ use crate::{
 pub struct Options {
     /// Limit of a wait in cycles. Each byte of the rank's transfers under way adds a cycle. Without
     /// a value, the limit is [`Options::SIMULATED_WATCHDOG`] on boards whose time stands still while
-    /// host code runs. On other boards, as cards, waits for other ranks have no limit then, because
-    /// a rank may compute for any time. [`Rank::wait_timeout`] waits for a limited time.
+    /// host code runs. A wait for another rank of a card has no limit then, because a rank may
+    /// compute for any time. [`Rank::wait_timeout`] waits for a limited time.
     pub watchdog_cycles: Option<u64>,
     /// Entries of the completion ring, a power of two up to 32768. They limit the number of
     /// transfers under way. At most three quarters of the entries serve messages and posted
@@ -138,23 +138,16 @@ impl Options {
         mut self,
         boards: impl IntoIterator<Item = &'a Arc<dyn Board>>,
     ) -> Options {
-        let mut boards = boards.into_iter();
-        self.watchdog_cycles.get_or_insert_with(|| {
-            if boards.all(|board| board.time_stands_still()) {
-                Options::SIMULATED_WATCHDOG
-            } else {
-                u64::MAX
-            }
-        });
+        if boards.into_iter().all(|board| board.time_stands_still()) {
+            self.watchdog_cycles
+                .get_or_insert(Options::SIMULATED_WATCHDOG);
+        }
         self
     }
 
     /// Limit of a wait that depends on the hardware alone, in cycles.
     pub(crate) fn hardware_limit(&self) -> u64 {
-        match self.watchdog_cycles {
-            Some(u64::MAX) | None => Options::SIMULATED_WATCHDOG,
-            Some(cycles) => cycles,
-        }
+        self.watchdog_cycles.unwrap_or(Options::SIMULATED_WATCHDOG)
     }
 
     pub(crate) fn check(&self, info: &BoardInfo) -> Result<()> {

@@ -122,11 +122,11 @@ module rma_transfer #(
   assign operands = kernel ? {kernel_i.compare, kernel_i.length, kernel_i.address} : operands_q;
   assign window = window_q && !kernel;
   assign beyond = kernel ? kernel_beyond_q : beyond_q;
-  assign too_long   = kernel ? kernel_too_long_q : too_long_q;
+  assign too_long = kernel ? kernel_too_long_q : too_long_q;
 
-  // What is said of the buffer is compared when its operand is written, before the command. A command of the kernel
-  // is offered cycles before it is in EX1.
-  logic [31:0] other;
+  // The buffer is compared when one of its operands is written, so that a command finds the results in registers. The
+  // kernel's operands are valid cycles before its command is in EX1.
+  logic [31:0] other;  // the operand that is not written
 
   assign other = (opcode == OP_X_LENGTH) ? laddr_q : length_q;
 
@@ -159,8 +159,8 @@ module rma_transfer #(
       length_q <= '0;
       tag_q    <= '0;
       operands_q <= '0;
-      beyond_q <= 1'b0;
-      too_long_q   <= 1'b0;
+      beyond_q   <= 1'b0;
+      too_long_q <= 1'b0;
     end
     if (!rst_ni || window_taken) window_q <= 1'b0;
     else if (operand_i && opcode == OP_X_WINDOW) window_q <= 1'b1;
@@ -195,8 +195,8 @@ module rma_transfer #(
 
   if (KERNEL) begin : g_kernel
     always_ff @(posedge clk_i) begin
-      kernel_beyond_q <= {1'b0, kernel_i.address} + {1'b0, kernel_i.length} > 33'(NODE_BYTES);
-      kernel_too_long_q   <= kernel_i.length > 32'(FRAGMENT);
+      kernel_beyond_q   <= {1'b0, kernel_i.address} + {1'b0, kernel_i.length} > 33'(NODE_BYTES);
+      kernel_too_long_q <= kernel_i.length > 32'(FRAGMENT);
     end
 
     assign id     = {kernel, commit.id[14:0]};
@@ -205,8 +205,8 @@ module rma_transfer #(
     assign id     = commit.id;
     assign id_bad = MESSAGES == 0 || (commit.id >> $clog2(MESSAGES)) != '0;
 
-    assign kernel_beyond_q = 1'b0;
-    assign kernel_too_long_q   = 1'b0;
+    assign kernel_beyond_q   = 1'b0;
+    assign kernel_too_long_q = 1'b0;
 
     logic unused_kernel;
     assign unused_kernel = ^kernel_i;

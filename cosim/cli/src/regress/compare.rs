@@ -87,8 +87,7 @@ pub fn ago(seconds: u64) -> String {
         3_600..86_400 => (seconds / 3_600, "hour"),
         _ => (seconds / 86_400, "day"),
     };
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {unit}{plural} ago")
+    format!("{} ago", alcor_report::count(number as usize, unit))
 }
 
 #[cfg(test)]

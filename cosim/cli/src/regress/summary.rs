@@ -133,10 +133,9 @@ impl Summary<'_> {
         for outcome in self.outcomes {
             let (name, verdict) = (outcome.test.name, outcome.verdict.word());
             let (cycles, seconds) = (outcome.cycles, outcome.duration.as_secs_f64());
-            writeln!(
-                f,
-                "{name:width$}  {verdict:7}  {cycles:>12}  {seconds:>7.2} s"
-            )?;
+            write!(f, "{name:width$}  ")?;
+            painted(f, verdict, "skipped".len())?;
+            writeln!(f, "  {cycles:>12}  {seconds:>7.2} s")?;
         }
         Ok(())
     }
@@ -219,7 +218,9 @@ impl Summary<'_> {
                 continue;
             };
             let name = self.name(outcome);
-            writeln!(f, "\nfailed {name}, its own seed 0x{:016x}", outcome.seed)?;
+            writeln!(f)?;
+            painted(f, "failed", 0)?;
+            writeln!(f, " {name}, its own seed 0x{:016x}", outcome.seed)?;
             writeln!(f, "  {failure}")?;
             writeln!(f, "  repeat: {}", self.lane.repeat(outcome))?;
             let Some(explanation) = self.explanations.get(&place) else {
@@ -405,45 +406,40 @@ pub fn is_coloured() -> bool {
     io::stdout().is_terminal() && !is_dumb && !is_set("NO_COLOR")
 }
 
-/// The text of a summary with colours: results that passed are green, those that failed red.
-pub fn coloured(text: &str) -> String {
-    let colour = |line: &str| {
-        let mut words = line.split_whitespace();
-        let (first, second, third) = (words.next(), words.next(), words.next());
-        let is_row = third.is_some_and(|word| word.parse::<u64>().is_ok());
-        match (first, second) {
-            (Some("failed"), Some(_)) if line.starts_with("failed ") => {
-                line.replacen("failed", RED_FAILED, 1)
-            }
-            (Some(_), Some("failed")) if is_row => {
-                line.replacen(" failed ", &format!(" {RED_FAILED} "), 1)
-            }
-            (Some(_), Some("passed")) if is_row => {
-                line.replacen(" passed ", &format!(" {GREEN_PASSED} "), 1)
-            }
-            _ => line.to_owned(),
-        }
+/// Writes a result's word in a column. With `{:#}`, "passed" is green and "failed" is red.
+fn painted(f: &mut fmt::Formatter<'_>, word: &str, width: usize) -> fmt::Result {
+    let colour = match word {
+        "passed" => 32,
+        "failed" => 31,
+        _ => 0,
     };
-    text.split_inclusive('\n').map(colour).collect()
+    if colour == 0 || !f.alternate() {
+        return write!(f, "{word:width$}");
+    }
+    let spaces = width.saturating_sub(word.len());
+    write!(f, "\x1b[{colour}m{word}\x1b[0m{:spaces$}", "")
 }
-
-const RED_FAILED: &str = "\x1b[31mfailed\x1b[0m";
-const GREEN_PASSED: &str = "\x1b[32mpassed\x1b[0m";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    struct Words;
+
+    impl fmt::Display for Words {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            for word in ["passed", "failed", "skipped"] {
+                painted(f, word, 8)?;
+                write!(f, "|")?;
+            }
+            Ok(())
+        }
+    }
+
     #[test]
     fn results_have_colours_and_other_words_none() {
-        let text = "test       result         cycles\nput.typed  passed           1202\n\
-                    failed.it  failed             12\nfailed put.by, its own seed\n\
-                    1 passed, 1 failed\n  failed 3 times\n";
-        let expected = "test       result         cycles\n\
-                        put.typed  \x1b[32mpassed\x1b[0m           1202\n\
-                        failed.it  \x1b[31mfailed\x1b[0m             12\n\
-                        \x1b[31mfailed\x1b[0m put.by, its own seed\n\
-                        1 passed, 1 failed\n  failed 3 times\n";
-        assert_eq!(coloured(text), expected);
+        assert_eq!(Words.to_string(), "passed  |failed  |skipped |");
+        let expected = "\x1b[32mpassed\x1b[0m  |\x1b[31mfailed\x1b[0m  |skipped |";
+        assert_eq!(format!("{Words:#}"), expected);
     }
 }

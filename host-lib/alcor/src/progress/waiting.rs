@@ -373,7 +373,7 @@ impl Progress {
     }
 
     /// Handles all pending events, and advances operations that wait in queues.
-    pub(crate) fn poll_once(&mut self) -> Result<()> {
+    fn poll_once(&mut self) -> Result<()> {
         self.wake_at_completion(1)?;
         self.take_in_pending()?;
         while self.drive()? {
