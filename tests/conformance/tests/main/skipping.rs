@@ -1,6 +1,9 @@
 //! What a simulated board does depends neither on cycles that are skipped, nor on guards, nor on how it powered up.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
+use std::{env, fs};
 
 use alcor::{Backend, Backends, GlobalRank, Job, Rights};
 use alcor_conformance::tests;
@@ -79,6 +82,46 @@ fn cycles_and_digests_do_not_depend_on_skipping() {
             );
         }
         assert_eq!(digest(&off), digest(&on));
+    }
+}
+
+/// On every simulated configuration of the profile: `ci`, or `ci-full` in the full tier. `skip=check` evaluates all cycles.
+#[test]
+fn no_configuration_depends_on_skipping() {
+    const TESTS: [&str; 9] = [
+        "alpu.full",
+        "barrier.steady",
+        "collectives.among_puts",
+        "kernel.halo_exchange",
+        "kernel.pointer_chase",
+        "kernel.transfers",
+        "kernel.vector_add",
+        "messages.pairs",
+        "put.typed",
+    ];
+    let full = env::var("ALCOR_FULL").is_ok_and(|value| value == "1");
+    let text = fs::read_to_string(Path::new(ROOT).join("regress.toml")).unwrap();
+    let profiles: toml::Table = text.parse().unwrap();
+    let backends = profiles["profile"][if full { "ci-full" } else { "ci" }]["backends"].as_array();
+    let configurations: BTreeSet<&str> = backends
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry["backend"].as_str()?.strip_prefix("cosim:"))
+        .filter(|name| !name.contains('?'))
+        .collect();
+    assert!(configurations.len() >= 10, "{configurations:?}");
+    for name in configurations {
+        let [on, check] =
+            ["on", "check"].map(|skip| outcomes(&format!("cosim:{name}?skip={skip}"), &TESTS));
+        assert!(on.iter().any(|outcome| outcome.cycles > 0), "{name}");
+        for (on, check) in on.iter().zip(&check) {
+            assert_eq!(
+                (on.cycles, on.digest),
+                (check.cycles, check.digest),
+                "{name}: {}",
+                on.test.name
+            );
+        }
     }
 }
 
