@@ -8,6 +8,7 @@ rma/rtl/rma_transfer.sv
 rma/rtl/rma_pipeline.sv
 rma/rtl/rma_mm_read.sv
 rma/rtl/rma_mm_write.sv
+rma/rtl/rma_accumulate.sv
 rma/rtl/rma_header_length.sv
 rma/rtl/rma_parser.sv
 rma/rtl/rma_access_check.sv

@@ -12,7 +12,7 @@ const ENDED: u32 = NOTE | 2;
 pub(crate) const POSTS: usize = 3;
 
 /// The activities by their code.
-const ACTIVITIES: [Activity; 23] = [
+const ACTIVITIES: [Activity; 24] = [
     Activity::Put,
     Activity::Get,
     Activity::Send,
@@ -36,6 +36,7 @@ const ACTIVITIES: [Activity; 23] = [
     Activity::Collective(Collective::Free),
     Activity::Atomic,
     Activity::Collective(Collective::Alltoall),
+    Activity::Accumulate,
 ];
 
 /// Returns whether a post is the first one of a note.

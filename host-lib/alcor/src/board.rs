@@ -112,7 +112,8 @@ impl BoardInfo {
     /// # use alcor::{Job, soft::SoftBoard};
     /// let job = Job::new(SoftBoard::new(4))?;
     /// let info = job.info();
-    /// assert!(info.has_messages() && !info.has_switch() && !info.has_kernel());
+    /// assert!(info.has_messages() && info.has_accumulate());
+    /// assert!(!info.has_switch() && !info.has_kernel());
     /// # Ok::<(), alcor::Error>(())
     /// ```
     #[must_use]
@@ -130,6 +131,12 @@ impl BoardInfo {
     #[must_use]
     pub fn has_kernel(&self) -> bool {
         alcor_abi::board::capabilities::KERNEL.get(self.capabilities) != 0
+    }
+
+    /// Returns whether each rank has a unit for accumulates.
+    #[must_use]
+    pub fn has_accumulate(&self) -> bool {
+        alcor_abi::board::capabilities::ACCUMULATE.get(self.capabilities) != 0
     }
 
     /// Number of message ids that belong to the kernel.
@@ -247,6 +254,8 @@ pub enum Activity {
     Get,
     /// An atomic operation.
     Atomic,
+    /// An accumulate.
+    Accumulate,
     /// A send.
     Send,
     /// A receive.
@@ -271,6 +280,7 @@ impl fmt::Display for Activity {
             Activity::Put => "put",
             Activity::Get => "get",
             Activity::Atomic => "atomic operation",
+            Activity::Accumulate => "accumulate",
             Activity::Send => "send",
             Activity::Receive => "receive",
             Activity::Probe => "probe",

@@ -9,7 +9,8 @@ use crate::takeover::what_is_missing;
 use crate::transfer::Transfer;
 use crate::watchdog::{Awaited, RankState, RankWait, describe_deadlock, describe_watchdog};
 use crate::{
-    Atomic, Cycle, ElementType, GlobalRank, LocalRank, Message, MessageStatus, NodeAddr, Operation,
+    Accumulate, Atomic, Cycle, ElementType, GlobalRank, LocalRank, Message, MessageStatus,
+    NodeAddr, Operation,
 };
 
 /// A result whose error is [`Error`].
@@ -399,6 +400,17 @@ pub enum Error {
         origin: GlobalRank,
         /// The operation.
         atomic: Atomic,
+        /// The reason.
+        status: Status,
+    },
+    /// The hardware refused an accumulate. The accumulate has changed no memory.
+    #[error("{origin}: {accumulate} was refused: {} {}", status.describe(), advice(*status))]
+    #[non_exhaustive]
+    AccumulateRefused {
+        /// The rank that started the accumulate.
+        origin: GlobalRank,
+        /// The accumulate.
+        accumulate: Accumulate,
         /// The reason.
         status: Status,
     },
@@ -851,7 +863,9 @@ impl Error {
     pub fn status(&self) -> Option<Status> {
         match self {
             Error::Refused { status, .. } => Some(*status),
-            Error::AtomicRefused { status, .. } => Some(*status),
+            Error::AtomicRefused { status, .. } | Error::AccumulateRefused { status, .. } => {
+                Some(*status)
+            }
             Error::MessageRefused { status, .. } => Some(*status),
             Error::Truncated { .. } => Some(Status::Truncated),
             Error::Unclaimed { first, .. } => first.status(),
@@ -1005,7 +1019,12 @@ fn advice(status: Status) -> &'static str {
         Status::Denied => "Register the window with rights that permit the access.",
         Status::BadRank => "Check the rank against `nprocs()`.",
         Status::BadLocal => "Check the local address and length against node memory.",
-        Status::BadAlignment => "Place the word at a multiple of its size in the window.",
+        Status::BadAlignment => {
+            "Place the word or element at a multiple of its size in the window."
+        }
+        Status::BadOperation => {
+            "Choose an operation that the type has, and a board with ACCUMULATE = 1."
+        }
         Status::NotBegun => "Begin the run first.",
         Status::RankReset => {
             "The process of that rank has ended; repeat the message for the next holder of the rank."

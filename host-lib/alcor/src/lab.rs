@@ -2,11 +2,11 @@
 
 use alcor_abi::{Opcode, rank};
 
-use crate::request::Request;
+use crate::request::{NOTHING, Request};
 use crate::watchdog::RankState;
 use crate::{
-    Atomic, Counters, Error, Events, NodeAddr, Paper, Port, Rank, RegisteredRange, Result, Rights,
-    Transfer,
+    Accumulate, Atomic, Counters, Error, Events, NodeAddr, Paper, Port, Rank, RegisteredRange,
+    Result, Rights, Transfer,
 };
 
 /// Direct access to a rank's hardware, for studies, tests and tools: [`Rank::lab`].
@@ -152,6 +152,31 @@ impl<'a> Lab<'a> {
     /// ```
     pub fn atomic(&mut self, atomic: Atomic) -> Result<Request<'static>> {
         self.rank.start_atomic(atomic)
+    }
+
+    /// Starts an accumulate without checks, except that the target must fit the hardware's field. The
+    /// memory is not reserved.
+    ///
+    /// # Errors
+    /// As [`Rank::iaccumulate`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Accumulate, AccumulateOperation, ElementType, GlobalRank, Job, NodeAddr};
+    /// # use alcor::{Rights, Status, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let region = rank.alloc_from(&[0.0f64; 4])?;
+    /// let window = rank.register(&region, Rights::ALL)?;
+    /// let (replace, at) = (AccumulateOperation::Replace, region.addr());
+    /// let one = Accumulate::new(replace, ElementType::F64, GlobalRank(0), window.slot(), at, 8);
+    /// let request = rank.lab().accumulate(one.at_offset(4))?;
+    /// let error = rank.wait(request).unwrap_err();
+    /// assert_eq!(error.status(), Some(Status::BadAlignment));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn accumulate(&mut self, accumulate: Accumulate) -> Result<Request<'static>> {
+        self.rank.begin_accumulate(accumulate, NOTHING)
     }
 
     /// Registers any range of node memory. The hardware alone checks the range, and the memory is

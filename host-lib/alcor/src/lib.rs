@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod accumulate;
 mod allocator;
 mod alpu;
 mod atomic;
@@ -101,6 +102,7 @@ mod window;
 
 pub use alcor_abi::{Opcode, Status, SyncKind};
 
+pub use accumulate::{Accumulate, AccumulateElement, AccumulateOperation};
 pub use alpu::{Alpu, AlpuAnswer, AlpuFinding, AlpuKind, AlpuShape, MATCH_BITS, Pattern};
 pub use atomic::{Atomic, AtomicOperation, AtomicWord, Fetch, Signal};
 pub use backend::Backends;

@@ -11,7 +11,7 @@ use crate::call::{Call, Difference, Path, Receipt};
 use crate::ending::{Cell, Completion, Future, Promise, Spare};
 use crate::messages::{Message, MessageKind, MessageStatus};
 use crate::transfer::Transfer;
-use crate::{Activity, Atomic, Error, GlobalRank, NodeAddr, Rank, Result};
+use crate::{Accumulate, Activity, Atomic, Error, GlobalRank, NodeAddr, Rank, Result};
 
 /// The descriptor of an operation that is no put or get. Transfers are stored in their cell.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) enum Descriptor {
     Herald { context: u32 },
     /// An atomic operation.
     Atomic(Atomic),
+    /// An accumulate.
+    Accumulate(Accumulate),
     /// A message, receive or probe. `members` are the ranks by which the call counts; `None` if the
     /// call counts the ranks of the run.
     Message {
@@ -55,6 +57,7 @@ impl Descriptor {
             ),
             Descriptor::Herald { .. } => (Activity::Herald, None),
             Descriptor::Atomic(atomic) => (Activity::Atomic, Some(atomic.target)),
+            Descriptor::Accumulate(it) => (Activity::Accumulate, Some(it.target)),
             Descriptor::Message { message, .. } => {
                 let activity = match message.kind {
                     MessageKind::Send => Activity::Send,
@@ -79,7 +82,16 @@ impl Descriptor {
         match self {
             Descriptor::Collective(collective) => collective.context,
             Descriptor::Herald { context } => Some(*context),
-            Descriptor::Atomic(_) | Descriptor::Message { .. } => None,
+            Descriptor::Atomic(_) | Descriptor::Accumulate(_) | Descriptor::Message { .. } => None,
+        }
+    }
+
+    /// Returns the rank whose window an atomic operation or accumulate changes.
+    fn target(&self) -> Option<GlobalRank> {
+        match self {
+            Descriptor::Atomic(atomic) => Some(atomic.target),
+            Descriptor::Accumulate(accumulate) => Some(accumulate.target),
+            _ => None,
         }
     }
 
@@ -88,6 +100,7 @@ impl Descriptor {
             Descriptor::Collective(collective) => collective.bytes,
             Descriptor::Herald { .. } => 0,
             Descriptor::Atomic(atomic) => u64::from(atomic.bytes()),
+            Descriptor::Accumulate(accumulate) => u64::from(accumulate.length),
             Descriptor::Message { message, .. } => u64::from(message.length),
         }
     }
@@ -128,9 +141,9 @@ impl Outcome {
         self.other.as_ref()?.message()
     }
 
-    /// Returns the atomic operation, if the operation is one.
-    fn atomic(&self) -> Option<&Atomic> {
-        self.other.as_ref()?.atomic()
+    /// Returns the rank whose window the operation changes, if it is no transfer.
+    fn target(&self) -> Option<GlobalRank> {
+        self.other.as_ref()?.target()
     }
 }
 
@@ -176,6 +189,11 @@ fn result_of(origin: GlobalRank, cell: &Cell, other: Option<&Descriptor>) -> Res
             atomic,
             status,
         }),
+        &Descriptor::Accumulate(accumulate) => Err(Error::AccumulateRefused {
+            origin,
+            accumulate,
+            status,
+        }),
         Descriptor::Collective(collective) => Err(ended_badly(origin, collective.call, status)),
         &Descriptor::Message { message, .. } => {
             Err(match (status, message_status(descriptor, ended)) {
@@ -218,7 +236,7 @@ fn difference(status: Status) -> Option<Difference> {
     })
 }
 
-/// A non-blocking put, get, atomic operation, collective, send or receive. The memory of the operation is in use
+/// A non-blocking put, get, atomic operation, accumulate, collective, send or receive. The memory of the operation is in use
 /// until the request is complete.
 ///
 /// [`crate::Rank::wait`] returns the result. A request that is dropped does not end its operation.
@@ -337,7 +355,7 @@ impl<'a> Request<'a> {
                 call: collective.call,
                 path: collective.path,
             }),
-            Descriptor::Herald { .. } | Descriptor::Atomic(_) | Descriptor::Message { .. } => None,
+            _ => None,
         }
     }
 
@@ -550,8 +568,8 @@ impl Outstanding {
             Some(_) => self.free_message_ids.pop()?,
         };
         outcome.promise.set_posted();
-        if let Some(atomic) = outcome.atomic() {
-            self.to_target[atomic.target.0 as usize] += 1;
+        if let Some(target) = outcome.target() {
+            self.to_target[target.0 as usize] += 1;
         }
         self.bytes += outcome
             .other
@@ -592,8 +610,8 @@ impl Outstanding {
             }
             Some(descriptor) => {
                 self.bytes -= descriptor.bytes();
-                if let Some(atomic) = descriptor.atomic() {
-                    self.to_target[atomic.target.0 as usize] -= 1;
+                if let Some(target) = descriptor.target() {
+                    self.to_target[target.0 as usize] -= 1;
                 }
                 completed.context = descriptor.context();
                 completed.message = descriptor.message().copied();
@@ -672,8 +690,7 @@ impl Outstanding {
                 if let Err(error) = result_of(self.origin, cell, other) {
                     let target = match other {
                         None => cell.target_and_length().0,
-                        Some(Descriptor::Atomic(atomic)) => atomic.target,
-                        Some(_) => self.origin,
+                        Some(other) => other.target().unwrap_or(self.origin),
                     };
                     self.unclaimed.entry(target).or_insert((0, error)).0 += 1;
                 }

@@ -378,6 +378,14 @@ enum alcor_op
      * Bitwise exclusive or; of integers.
      */
     ALCOR_BXOR = 7,
+    /**
+     * The element becomes the new one; of alcor_accumulate and alcor_get_accumulate only.
+     */
+    ALCOR_REPLACE = 8,
+    /**
+     * The element stays as it is; of alcor_accumulate and alcor_get_accumulate only.
+     */
+    ALCOR_KEEP = 9,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -529,6 +537,11 @@ typedef int32_t alcor_atomic_t;
 typedef int32_t alcor_type_t;
 
 /**
+ * The operation of a reduction: one of alcor_op.
+ */
+typedef int32_t alcor_op_t;
+
+/**
  * The message of a receive or probe, or the result of a request.
  */
 typedef struct alcor_status_t {
@@ -566,11 +579,6 @@ typedef struct alcor_comm *alcor_comm_t;
  * alcor_improbe; ended by alcor_mrecv, alcor_imrecv or alcor_message_free.
  */
 typedef struct alcor_message *alcor_message_t;
-
-/**
- * The operation of a reduction: one of alcor_op.
- */
-typedef int32_t alcor_op_t;
 
 #ifdef __cplusplus
 extern "C" {
@@ -879,6 +887,45 @@ alcor_result_t alcor_compare_swap(alcor_rank_t rank,
                                   uint32_t target,
                                   uint64_t window_offset,
                                   alcor_window_t window);
+
+/**
+ * Combines `count` elements at `data` with rank `target`'s part of a window, from its byte
+ * `window_offset` on, and waits until the results are visible there. Each element is combined
+ * atomically towards alcor_fetch_op, alcor_compare_swap and accumulates of all ranks; the vector as
+ * a whole is not. The window needs both rights. The call stages the elements in temporary node
+ * memory.
+ *
+ * op: one of alcor_op. type: the type of the elements, of 32 or 64 bits. `window_offset` is a
+ * multiple of the element's size.
+ *
+ * Errors: of the target, which changes no memory then: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
+ * ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED, ALCOR_ERR_REFUSED for the offset or a board without
+ * accumulates; else ALCOR_ERR_ARGUMENT, ALCOR_ERR_NO_MEMORY, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_accumulate(alcor_rank_t rank,
+                                alcor_op_t op,
+                                alcor_type_t type,
+                                const void *data,
+                                size_t count,
+                                uint32_t target,
+                                uint64_t window_offset,
+                                alcor_window_t window);
+
+/**
+ * Like alcor_accumulate, and stores the `count` elements of the window as they were before at
+ * `old`, which is unchanged if the call fails.
+ *
+ * Errors: as alcor_accumulate.
+ */
+alcor_result_t alcor_get_accumulate(alcor_rank_t rank,
+                                    alcor_op_t op,
+                                    alcor_type_t type,
+                                    const void *data,
+                                    void *old,
+                                    size_t count,
+                                    uint32_t target,
+                                    uint64_t window_offset,
+                                    alcor_window_t window);
 
 /**
  * Waits until a request is complete, frees it and sets *request to NULL, even if it failed. A

@@ -1,8 +1,8 @@
-//! Atomic operations on words of windows.
+//! Atomic operations on words of windows, and accumulates.
 
 use std::ffi::c_void;
 
-use alcor::{AtomicOperation, AtomicWord, GlobalRank};
+use alcor::{AccumulateElement, AtomicOperation, AtomicWord, GlobalRank};
 
 use crate::attached::{Attached, with};
 use crate::failure::{Failure, Result};
@@ -154,4 +154,131 @@ pub unsafe extern "C" fn alcor_compare_swap(
     with(rank, |attached| unsafe {
         word.act_on(attached, r#type, &Act::Compare(expected))
     })
+}
+
+/// The new elements of an accumulate, and the elements of the window.
+struct Vector {
+    op: alcor_op_t,
+    data: *const c_void,
+    /// Receives the old elements, if not null.
+    old: Option<*mut c_void>,
+    count: usize,
+    target: u32,
+    window_offset: u64,
+    window: alcor_window_t,
+}
+
+impl Vector {
+    /// # Safety
+    /// `data` and `old` are null, or point to `count` numbers of type `T`.
+    unsafe fn act<T: AccumulateElement>(&self, attached: &mut Attached) -> Result<()> {
+        let operation = types::accumulate(self.op)?;
+        let bytes = self.count.saturating_mul(T::BYTES as usize);
+        // SAFETY: as the caller promises.
+        let data = unsafe { readable(self.data, bytes)? };
+        let mut new = vec![T::default(); self.count];
+        T::decode(data, &mut new);
+        let window = attached.windows.get(self.window)?;
+        let (rank, target, at) = (
+            &mut attached.rank,
+            GlobalRank(self.target),
+            self.window_offset,
+        );
+        let Some(to) = self.old else {
+            return Ok(rank.accumulate_bytes(window, target, at, &new, operation)?);
+        };
+        writable(to, bytes)?;
+        let mut old = vec![T::default(); self.count];
+        rank.get_accumulate_bytes(window, target, at, &new, operation, &mut old)?;
+        let mut found = Vec::new();
+        T::encode(&old, &mut found);
+        // SAFETY: as the caller promises.
+        unsafe { copy_out(&found, to) };
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for `act` with the type that `number` means.
+    unsafe fn act_on(&self, attached: &mut Attached, number: alcor_type_t) -> Result<()> {
+        use alcor_type::*;
+        macro_rules! of {
+            ($($name:ident, $number:ty);*) => {
+                match number {
+                    // SAFETY: as the caller promises.
+                    $(it if it == $name as alcor_type_t => unsafe { self.act::<$number>(attached) },)*
+                    _ => Err(Failure::Argument {
+                        what: "type",
+                        value: u64::from(number as u32),
+                        rule: "accumulates have the types of 32 and 64 bits",
+                    }),
+                }
+            };
+        }
+        of!(ALCOR_F64, f64; ALCOR_F32, f32; ALCOR_I64, i64; ALCOR_I32, i32; ALCOR_U64, u64; ALCOR_U32, u32)
+    }
+}
+
+/// Combines `count` elements at `data` with rank `target`'s part of a window, from its byte
+/// `window_offset` on, and waits until the results are visible there. Each element is combined
+/// atomically towards alcor_fetch_op, alcor_compare_swap and accumulates of all ranks; the vector as
+/// a whole is not. The window needs both rights. The call stages the elements in temporary node
+/// memory.
+///
+/// op: one of alcor_op. type: the type of the elements, of 32 or 64 bits. `window_offset` is a
+/// multiple of the element's size.
+///
+/// Errors: of the target, which changes no memory then: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
+/// ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED, ALCOR_ERR_REFUSED for the offset or a board without
+/// accumulates; else ALCOR_ERR_ARGUMENT, ALCOR_ERR_NO_MEMORY, ALCOR_ERR_WATCHDOG.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_accumulate(
+    rank: alcor_rank_t,
+    op: alcor_op_t,
+    r#type: alcor_type_t,
+    data: *const c_void,
+    count: usize,
+    target: u32,
+    window_offset: u64,
+    window: alcor_window_t,
+) -> alcor_result_t {
+    let vector = Vector {
+        op,
+        data,
+        old: None,
+        count,
+        target,
+        window_offset,
+        window,
+    };
+    // SAFETY: as the header asks.
+    with(rank, |attached| unsafe { vector.act_on(attached, r#type) })
+}
+
+/// Like alcor_accumulate, and stores the `count` elements of the window as they were before at
+/// `old`, which is unchanged if the call fails.
+///
+/// Errors: as alcor_accumulate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_get_accumulate(
+    rank: alcor_rank_t,
+    op: alcor_op_t,
+    r#type: alcor_type_t,
+    data: *const c_void,
+    old: *mut c_void,
+    count: usize,
+    target: u32,
+    window_offset: u64,
+    window: alcor_window_t,
+) -> alcor_result_t {
+    let vector = Vector {
+        op,
+        data,
+        old: Some(old),
+        count,
+        target,
+        window_offset,
+        window,
+    };
+    // SAFETY: as the header asks.
+    with(rank, |attached| unsafe { vector.act_on(attached, r#type) })
 }

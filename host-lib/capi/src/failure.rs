@@ -132,6 +132,7 @@ fn code_of(error: &Error) -> alcor_error {
 
         Error::Refused { status, .. }
         | Error::AtomicRefused { status, .. }
+        | Error::AccumulateRefused { status, .. }
         | Error::MessageRefused { status, .. } => refused(*status),
         Error::Unclaimed { first, .. } => code_of(first),
         Error::NotRegistered { .. } => alcor_error::ALCOR_ERR_NOT_REGISTERED,

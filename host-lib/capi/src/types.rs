@@ -1,6 +1,6 @@
 //! Types and constants that C sees.
 
-use alcor::{AtomicOperation, Operation, Rights};
+use alcor::{AccumulateOperation, AtomicOperation, Operation, Rights};
 
 use crate::attached::NO_MESSAGE;
 use crate::failure::{Failure, Result};
@@ -269,6 +269,10 @@ pub enum alcor_op {
     ALCOR_BOR = 6,
     /// Bitwise exclusive or; of integers.
     ALCOR_BXOR = 7,
+    /// The element becomes the new one; of alcor_accumulate and alcor_get_accumulate only.
+    ALCOR_REPLACE = 8,
+    /// The element stays as it is; of alcor_accumulate and alcor_get_accumulate only.
+    ALCOR_KEEP = 9,
 }
 
 /// The operation of alcor_fetch_op: one of alcor_atomic.
@@ -377,7 +381,18 @@ pub fn atomic(operation: alcor_atomic_t) -> Result<AtomicOperation> {
     })
 }
 
-/// The operation that a number means.
+/// The operation of an accumulate that a number means.
+pub fn accumulate(op: alcor_op_t) -> Result<AccumulateOperation> {
+    const REPLACE: alcor_op_t = alcor_op::ALCOR_REPLACE as alcor_op_t;
+    const KEEP: alcor_op_t = alcor_op::ALCOR_KEEP as alcor_op_t;
+    Ok(match op {
+        REPLACE => AccumulateOperation::Replace,
+        KEEP => AccumulateOperation::Keep,
+        _ => AccumulateOperation::Reduce(operation(op)?),
+    })
+}
+
+/// The operation of a reduction that a number means.
 pub fn operation(op: alcor_op_t) -> Result<Operation> {
     use alcor_op::*;
     const SUM: alcor_op_t = ALCOR_SUM as alcor_op_t;

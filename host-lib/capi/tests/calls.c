@@ -76,6 +76,20 @@ static void puts_and_gets(void)
         EXPECT_TRUE(alcor_fetch_op(rank, ALCOR_ATOMIC_ADD, ALCOR_I32, &minus, &old_word, right, 16, window) == ALCOR_ERR_WINDOW_BOUNDS);
         EXPECT_TRUE(alcor_fetch_op(rank, ALCOR_ATOMIC_ADD, ALCOR_I32, &minus, &old_word, right, 2, window) == ALCOR_ERR_REFUSED);
         EXPECT_TRUE(old_word == -9);
+
+        /* Two doubles at byte 0, and what is refused. */
+        const double zeros[2] = {0, 0}, halves[2] = {0.5, -0.5};
+        double before[2] = {7, 7};
+        CHECK(alcor_accumulate(rank, ALCOR_REPLACE, ALCOR_F64, zeros, 2, right, 0, window));
+        CHECK(alcor_accumulate(rank, ALCOR_SUM, ALCOR_F64, halves, 2, right, 0, window));
+        CHECK(alcor_get_accumulate(rank, ALCOR_MAX, ALCOR_F64, zeros, before, 2, right, 0, window));
+        EXPECT_TRUE(before[0] == 0.5 && before[1] == -0.5);
+        CHECK(alcor_get_accumulate(rank, ALCOR_KEEP, ALCOR_F64, halves, before, 2, right, 0, window));
+        EXPECT_TRUE(before[0] == 0.5 && before[1] == 0);
+        EXPECT_TRUE(alcor_accumulate(rank, ALCOR_SUM, ALCOR_F64, halves, 2, right, 4, window) == ALCOR_ERR_REFUSED);
+        EXPECT_TRUE(alcor_accumulate(rank, ALCOR_SUM, ALCOR_F64, halves, 2, right, 8, window) == ALCOR_ERR_WINDOW_BOUNDS);
+        EXPECT_TRUE(alcor_accumulate(rank, ALCOR_SUM, ALCOR_U8, halves, 2, right, 0, window) == ALCOR_ERR_ARGUMENT);
+        EXPECT_TRUE(alcor_accumulate(rank, ALCOR_BXOR, ALCOR_F64, halves, 2, right, 0, window) == ALCOR_ERR_ARGUMENT);
     }
     CHECK(alcor_barrier(rank));
 

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hBEEBB795;
+  localparam logic [31:0] ABI_HASH = 32'hF313DEEB;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -47,6 +47,8 @@ package alcor_abi_pkg;
     OP_X_GET = 8'h25,
     /// Operand of messages: x_tag. Keeps its value until the next write.
     OP_X_TAG = 8'h26,
+    /// Commit an accumulate: each element of the window becomes its combination with the element of the X_LENGTH bytes at X_LADDR, atomically for each element; data is x_commit, X_OPERAND is x_reduction. X_OFFSET and X_LENGTH are multiples of the element's size.
+    OP_X_ACCUMULATE = 8'h27,
     /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_message with the destination rank. Completes when a receive has taken the message.
     OP_X_SEND = 8'h28,
     /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must not change until the command completes. Data is x_message with the destination rank.
@@ -57,14 +59,16 @@ package alcor_abi_pkg;
     OP_X_PROBE = 8'h2B,
     /// Cancel the posted receive with the id in data[15:0]: the receive completes with ST_CANCELLED unless a message has matched it. X_CANCEL itself has no completion.
     OP_X_CANCEL = 8'h2C,
-    /// Operand of atomics: bits 31 to 0 of the value. Keeps its value until the next write.
+    /// Operand of atomics: bits 31 to 0 of the value. Of accumulates: x_reduction. Keeps its value until the next write.
     OP_X_OPERAND = 8'h2D,
-    /// Operand of atomics on 64 bits: bits 63 to 32 of the value. Keeps its value until the next write.
+    /// Operand of atomics on 64 bits: bits 63 to 32 of the value. Of X_FETCH_ACCUMULATE: byte address of the old elements in local node memory. Keeps its value until the next write.
     OP_X_OPERAND_HIGH = 8'h2E,
     /// Operand of X_COMPARE_SWAP: bits 31 to 0 of the value that the word must have. Keeps its value until the next write.
     OP_X_COMPARE = 8'h2F,
     /// Operand of X_COMPARE_SWAP_64: bits 63 to 32 of the value that the word must have. Keeps its value until the next write.
     OP_X_COMPARE_HIGH = 8'h30,
+    /// As X_ACCUMULATE; the elements as they were before are written to the local address X_OPERAND_HIGH, a multiple of 4.
+    OP_X_FETCH_ACCUMULATE = 8'h31,
     /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value; data is x_commit. The completion has the old value of the word.
     OP_X_SWAP = 8'h40,
     /// Commit an atomic operation on the word of 32 bits at X_OFFSET, a multiple of 4: the word becomes the value if it has the value of X_COMPARE; data is x_commit. The completion has the old value of the word.
@@ -179,8 +183,10 @@ package alcor_abi_pkg;
     ST_BAD_COMMAND = 5'h18,
     /// A receive with x_tag.defer has taken an announced message; the payload stays at its sender.
     ST_DEFERRED = 5'h19,
-    /// The offset of an atomic operation is not a multiple of the word's size.
-    ST_BAD_ALIGNMENT = 5'h1A
+    /// The offset of an atomic operation is not a multiple of the word's size; or offset or length of an accumulate are not multiples of the element's size, or the address of the old elements is not a multiple of 4.
+    ST_BAD_ALIGNMENT = 5'h1A,
+    /// The element's type does not have the operation of an accumulate, or the board has no unit for accumulates.
+    ST_BAD_OPERATION = 5'h1B
   } status_e;
 
   typedef enum logic [3:0] {
@@ -364,6 +370,27 @@ package alcor_abi_pkg;
     AT_MAX_UNSIGNED = 4'h9
   } atomic_operation_e;
 
+  typedef enum logic [3:0] {
+    /// Sum.
+    AC_SUM = 4'h0,
+    /// Minimum.
+    AC_MIN = 4'h1,
+    /// Maximum.
+    AC_MAX = 4'h2,
+    /// Product.
+    AC_PROD = 4'h3,
+    /// Bitwise and.
+    AC_BAND = 4'h4,
+    /// Bitwise or.
+    AC_BOR = 4'h5,
+    /// Bitwise exclusive or.
+    AC_BXOR = 4'h6,
+    /// The element becomes the new one.
+    AC_REPLACE = 4'h8,
+    /// The element stays as it is.
+    AC_NONE = 4'h9
+  } accumulate_operation_e;
+
   // Paper, figure 6. Payload follows: length - 1 words.
   /// PUT-1, PUT-n: header.
   typedef struct packed {
@@ -417,9 +444,9 @@ package alcor_abi_pkg;
     logic last;
     /// The offset has passed 2^32 since the command's first packet, so it is beyond every window.
     logic beyond;
-    /// XGET: the packet fetches a message; `high` and `slot` are the id of the announcement.
+    /// XGET: the packet fetches a message; `high` and `slot` are the id of the announcement. XPUT: an accumulate (x_accumulate).
     logic message;
-    /// XGET of a message: bits 9 and 8 of the id. Otherwise zero, except in an atomic operation (x_atomic).
+    /// XGET of a message: bits 9 and 8 of the id. Otherwise zero, except in an atomic operation (x_atomic) or accumulate (x_accumulate).
     logic [1:0] high;
     /// The requesting rank.
     logic [7:0] src;
@@ -724,6 +751,38 @@ package alcor_abi_pkg;
     /// Command id.
     logic [15:0] id;
   } x_old_t;
+  // Followed by the byte offset (word 1), x_length (word 2), x_reduction (word 3) and, if `fetch` is set, the local byte address of the old elements at the origin (word 4). Payload follows. Answered by an XACK; if `fetch` is set, by an XDATA with the old elements before it.
+  /// XPUT of an accumulate: word 0.
+  typedef struct packed {
+    /// Destination rank.
+    logic [7:0] dpid;
+    /// PT_XPUT.
+    packet_type_e ptype;
+    /// This is the command's last packet.
+    logic last;
+    /// The offset has passed 2^32 since the command's first packet, so it is beyond every window.
+    logic beyond;
+    /// One: an accumulate.
+    logic accumulate;
+    /// With `accumulate`: the old elements are sent to the origin.
+    logic fetch;
+    /// Zero.
+    logic zero;
+    /// The requesting rank.
+    logic [7:0] src;
+    /// Window slot at the target.
+    logic [7:0] slot;
+  } x_accumulate_t;
+  // XPUT of an accumulate: word 3; operand X_OPERAND
+  /// XPUT of an accumulate: word 3; operand X_OPERAND.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [24:0] unused_31_7;
+    /// Type of the elements.
+    datatype_e datatype;
+    /// The operation.
+    accumulate_operation_e operation;
+  } x_reduction_t;
 
   // ALCO. All ones mean that the PCIe link is down.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -748,7 +807,9 @@ package alcor_abi_pkg;
   /// Capabilities.
   typedef struct packed {
     /// Not used: zero.
-    logic [26:0] unused_31_5;
+    logic [25:0] unused_31_6;
+    /// Units for accumulates.
+    logic accumulate;
     /// A kernel beside each coprocessor.
     logic kernel;
     /// Message engines.

@@ -182,8 +182,23 @@
     acknowledgement_t told;
   } note_t;
 
+  /// Combination of a payload with the elements in memory.
+  typedef struct packed {
+    /// The payload is combined; otherwise it is written as it is.
+    logic                  valid;
+    /// Type of the elements.
+    datatype_e             datatype;
+    /// The operation.
+    accumulate_operation_e operation;
+  } reduction_t;
+
+  /// Bits of reduction_t.
+  localparam int unsigned ReductionW = 8;
+
   /// Write task: an arrived payload, to be written to node memory or dropped.
   typedef struct packed {
+    /// Of an accumulate: how the payload is combined with memory.
+    reduction_t  reduction;
     /// Drop the payload.
     logic        drop;
     /// The task has a write-done token.
@@ -358,8 +373,12 @@
     logic        second;
     /// The command is X_GET.
     logic        x_get;
-    /// The command is X_PUT or X_GET.
+    /// The command is X_PUT, X_GET or an accumulate.
     logic        x_transfer;
+    /// The command is an accumulate.
+    logic        accumulate;
+    /// With `accumulate`: the old elements are fetched.
+    logic        fetch;
     /// The command is an atomic operation.
     logic        atomic;
     /// A slot has the base address that the operand names.

@@ -28,6 +28,8 @@ module board_registers #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// 1: each rank has a unit for accumulates.
+    parameter bit ACCUMULATE = 1'b1,
     /// Slots of each registration table.
     parameter int unsigned SLOTS = 32,
     /// Bytes of each node memory.
@@ -210,6 +212,7 @@ module board_registers #(
     capabilities_word.alpu     = ALPU_CELLS != 0;
     capabilities_word.messages = MESSAGES != 0;
     capabilities_word.kernel   = KERNEL;
+    capabilities_word.accumulate = ACCUMULATE;
     capabilities_word.switch_  = STAGES != 0;
 
     geometry_word       = '0;

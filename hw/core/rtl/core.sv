@@ -55,6 +55,8 @@ module core #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// 1: each rank has a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b1,
     /// Cells of the matching unit in each rank's page, 0 for none: of posted receives at even ranks, of
     /// unexpected messages at odd ones.
     parameter int unsigned ALPU_CELLS = 0,
@@ -276,6 +278,7 @@ module core #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
+      .ACCUMULATE   (ACCUMULATE),
       .SLOTS        (SLOTS),
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
@@ -389,6 +392,7 @@ module core #(
         .FRAGMENT     (FRAGMENT),
         .MATCH_CELLS  (MATCH_CELLS),
         .MATCH_BLOCK  (MATCH_BLOCK),
+        .ACCUMULATE   (ACCUMULATE),
         .ALPU_CELLS   (ALPU_CELLS),
         .ALPU_BLOCK   (ALPU_BLOCK),
         .ALPU_POSTED  (r % 2 == 0),

@@ -36,6 +36,8 @@ module rank_tile #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// 1: each rank has a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b1,
     /// Cells of the matching unit in the rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of the matching unit.
@@ -182,6 +184,7 @@ module rank_tile #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
+      .ACCUMULATE   (ACCUMULATE),
       .MEM_LATENCY  (Typical),
       .KERNEL       (KERNEL != 0)
   ) u_coprocessor (

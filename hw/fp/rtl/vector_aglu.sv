@@ -18,7 +18,7 @@ import alcor_fp_pkg::*;
 /// bitwise operations on floating-point numbers, and codes that stand for no operation or type. For
 /// RO_SYNC only OPS counts.
 module vector_aglu #(
-    /// Bits of a phit: a multiple of 64, 128 or more.
+    /// Bits of a phit: a multiple of 64; with RO_SYNC 128 or more.
     parameter int unsigned PHIT_W = 256,
     /// Bits of a pair's tag.
     parameter int unsigned TAG_W = 8,
@@ -54,8 +54,8 @@ module vector_aglu #(
   // A simulation has this code once, however many units there are: they compile sooner.
   /* verilator no_inline_module */
 
-  `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= 128 && PHIT_W % 64 == 0,
-                     "vector_aglu: PHIT_W must be a multiple of 64, 128 or more")
+  `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W >= (OPS[RO_SYNC] ? 128 : 64) && PHIT_W % 64 == 0,
+                     "vector_aglu: PHIT_W must be a multiple of 64, with RO_SYNC 128 or more")
   `ALCOR_CHECK_PARAM(g_check_tag, TAG_W >= 1, "vector_aglu: TAG_W must be 1 or more")
 
   localparam int unsigned Lanes = PHIT_W / 64;

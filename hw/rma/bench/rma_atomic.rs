@@ -1,20 +1,26 @@
-//! The request plane's receive side with its atomic unit: random packets of atomic operations and
-//! puts, in memory that answers at any time. After each operation, memory and answer are compared
-//! with a model that carries out one packet after the other.
+//! The request plane's receive side with its atomic unit and its unit for accumulates: random packets
+//! of atomic operations, accumulates and puts, in memory that answers at any time. After each atomic
+//! operation, memory and answer are compared with a model that carries out one packet after the other.
 
 use std::collections::VecDeque;
 
-use alcor_abi::packets::{x_ack, x_atomic, x_header, x_length, x_old, x_operation};
-use alcor_abi::{AtomicOperation, PacketType, Status};
+use alcor_abi::packets::{
+    x_accumulate, x_ack, x_atomic, x_data, x_header, x_length, x_old, x_operation, x_reduction,
+};
+use alcor_abi::{AccumulateOperation, AtomicOperation, Datatype, PacketType, Status};
 use alcor_hw_bench::{Answers, Pace, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
 use crate::rma::Block;
 
-const LANES: usize = 2;
+const LANES: usize = 3;
 /// Words of a beat of each instance.
-const BEATS: [usize; LANES] = [1, 8];
+const BEATS: [usize; LANES] = [1, 8, 1];
+/// The instance without a unit for accumulates.
+const UNABLE: usize = 2;
+/// Payload words of a packet.
+const LONGEST: u32 = 16;
 const ME: u32 = 5;
 const MEMORY: u32 = 1024;
 
@@ -48,6 +54,32 @@ enum Packet {
         from: u8,
         id: u16,
     },
+    Accumulate {
+        slot: u8,
+        offset: u32,
+        data: Vec<u8>,
+        /// Codes of operation and type, of which some do not exist.
+        operation: u32,
+        datatype: u32,
+        /// Bytes of the command behind this packet: not its last one, unless zero.
+        more: u32,
+        /// Local address of the old elements at the origin.
+        fetch: Option<u32>,
+        from: u8,
+        id: u16,
+    },
+}
+
+/// Payload words of data that begins at any byte of a word.
+fn laid_out(offset: u32, data: &[u8]) -> Vec<u32> {
+    if data.is_empty() {
+        return Vec::new();
+    }
+    let mut bytes = vec![0; (offset % 4) as usize];
+    bytes.extend(data);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let words = bytes.as_chunks::<4>().0.iter();
+    words.map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 impl Packet {
@@ -101,15 +133,35 @@ impl Packet {
                     | x_header::SLOT.put(u32::from(*slot));
                 let length =
                     x_length::ID.put(u32::from(*id)) | x_length::LENGTH.put(data.len() as u32);
-                let mut bytes = vec![0; (offset % 4) as usize];
-                bytes.extend(data);
-                bytes.resize(bytes.len().next_multiple_of(4), 0);
-                let payload = bytes.as_chunks::<4>().0;
-                let payload = payload
-                    .iter()
-                    .map(|word| u32::from_le_bytes(*word))
-                    .collect();
-                (vec![head, *offset, length], payload)
+                (vec![head, *offset, length], laid_out(*offset, data))
+            }
+            Packet::Accumulate {
+                slot,
+                offset,
+                data,
+                operation,
+                datatype,
+                more,
+                fetch,
+                from,
+                id,
+            } => {
+                let is_last = *more == 0;
+                let head = x_accumulate::DPID.put(ME)
+                    | x_accumulate::PTYPE.put(PacketType::Xput as u32)
+                    | x_accumulate::LAST.put(u32::from(is_last))
+                    | x_accumulate::ACCUMULATE.put(1)
+                    | x_accumulate::FETCH.put(u32::from(fetch.is_some()))
+                    | x_accumulate::SRC.put(u32::from(*from))
+                    | x_accumulate::SLOT.put(u32::from(*slot));
+                let left = data.len() as u32 + more;
+                let id = if is_last { u32::from(*id) } else { 0 };
+                let length = x_length::ID.put(id) | left;
+                let reduction =
+                    x_reduction::OPERATION.put(*operation) | x_reduction::DATATYPE.put(*datatype);
+                let mut words = vec![head, *offset, length, reduction];
+                words.extend(fetch);
+                (words, laid_out(*offset, data))
             }
         }
     }
@@ -148,6 +200,74 @@ fn combined(code: u32, is_wide: bool, old: u64, value: u64, compare: u64) -> u64
     }
 }
 
+/// An element after an accumulate, computed with the numbers' own types. An operation that the type does
+/// not have gives zero.
+fn accumulated(operation: u32, datatype: u32, old: u64, new: u64) -> u64 {
+    use AccumulateOperation::{Band, Bor, Bxor, Max, Min, None, Prod, Replace, Sum};
+    let Some(operation) = AccumulateOperation::from_bits(operation) else {
+        return 0;
+    };
+    macro_rules! integers {
+        ($signed:ty, $unsigned:ty) => {{
+            let (a, b) = (old as $signed, new as $signed);
+            let result = match operation {
+                Sum => a.wrapping_add(b),
+                Prod => a.wrapping_mul(b),
+                Min => a.min(b),
+                Max => a.max(b),
+                Band => a & b,
+                Bor => a | b,
+                Bxor => a ^ b,
+                Replace => b,
+                None => a,
+            };
+            u64::from(result as $unsigned)
+        }};
+    }
+    macro_rules! floats {
+        ($float:ty, $bits:ty, $nan:expr) => {{
+            let (a, b) = (
+                <$float>::from_bits(old as $bits),
+                <$float>::from_bits(new as $bits),
+            );
+            let orders = a < b || (a == b && a.is_sign_negative());
+            let result = match operation {
+                Replace => return u64::from(new as $bits),
+                None => return u64::from(old as $bits),
+                Sum => a + b,
+                Prod => a * b,
+                Min if !a.is_nan() && !b.is_nan() => [b, a][usize::from(orders)],
+                Max if !a.is_nan() && !b.is_nan() => [a, b][usize::from(orders)],
+                Min | Max => <$float>::NAN,
+                Band | Bor | Bxor => return 0,
+            };
+            u64::from(if result.is_nan() {
+                $nan
+            } else {
+                result.to_bits()
+            })
+        }};
+    }
+    match Datatype::from_bits(datatype) {
+        Some(Datatype::F64) => floats!(f64, u64, 0x7ff8 << 48),
+        Some(Datatype::F32) => floats!(f32, u32, 0x7fc0 << 16),
+        Some(Datatype::I64) => integers!(i64, u64),
+        Some(Datatype::U64) => integers!(u64, u64),
+        Some(Datatype::I32) => integers!(i32, u32),
+        Some(Datatype::U32) => integers!(u32, u32),
+        _ => match operation {
+            Replace => u64::from(new as u32),
+            None => u64::from(old as u32),
+            _ => 0,
+        },
+    }
+}
+
+fn has_64_bits(datatype: u32) -> bool {
+    use Datatype::{F64, I64, U64};
+    matches!(Datatype::from_bits(datatype), Some(F64 | I64 | U64))
+}
+
 /// Expected answers; for the answer of an operation, also the memory at that time.
 type Expected = (Vec<u32>, Option<Vec<u8>>);
 
@@ -169,21 +289,32 @@ struct Bench {
     tasks: Sink,
     /// Answers of operations, and acknowledgements of puts.
     answers: VecDeque<Expected>,
-    acks: VecDeque<Vec<u32>>,
+    /// With the number of bytes that are written by then.
+    acks: VecDeque<(Vec<u32>, u64)>,
     sent: Vec<u32>,
-    /// Header words that the packet in progress has by its task.
-    told: VecDeque<usize>,
+    /// Packets of the reply plane by their tasks: header words, payload words and their address.
+    told: VecDeque<(usize, u32, u32)>,
+    /// Payload words of the packet in progress that are to be read.
+    replying: u32,
+    payload: Vec<u32>,
+    /// Chance that the reply plane reads a word in a cycle.
+    reply_chance: f64,
     refusals: u64,
     malformed: u64,
     packets: u64,
     /// Cycles of header words of answers.
     times: Vec<u64>,
+    /// Cycles of writes.
+    written: Vec<u64>,
+    /// Bytes that the packets so far write, and bytes that the block has written.
+    bytes_due: u64,
+    bytes_written: u64,
 }
 
 impl Bench {
     fn new(lane: usize, name: &'static str) -> Self {
         let recipe = Recipe::new("rma-atomic", "rma_atomic_bench")
-            .blocks(&["abi", "common", "nic", "alpu", "rma"])
+            .blocks(&["abi", "common", "nic", "alpu", "fp", "rma"])
             .source("rma/bench/rma_atomic_bench.sv");
         let mut rng = Random::new(name);
         let windows = (0..12u32)
@@ -221,10 +352,16 @@ impl Bench {
             acks: VecDeque::new(),
             sent: Vec::new(),
             told: VecDeque::new(),
+            replying: 0,
+            payload: Vec::new(),
+            reply_chance: 0.4,
             refusals: 0,
             malformed: 0,
             packets: 0,
             times: Vec::new(),
+            written: Vec::new(),
+            bytes_due: 0,
+            bytes_written: 0,
         }
     }
 
@@ -242,6 +379,39 @@ impl Bench {
             return Err(Status::Denied);
         }
         Ok((window.base + offset) as usize)
+    }
+
+    /// Carries an accumulate out in the model, word by word. Returns the old words.
+    fn accumulate(&mut self, at: usize, data: &[u8], operation: u32, datatype: u32) -> Vec<u32> {
+        if data.is_empty() {
+            return Vec::new();
+        }
+        let payload = laid_out(at as u32, data);
+        let first = at / 4 * 4;
+        let size = if has_64_bits(datatype) { 2 } else { 1 };
+        let mut bytes = Vec::new();
+        let mut olds = Vec::new();
+        for (index, element) in payload.chunks(size).enumerate() {
+            let place = first + 4 * size * index;
+            let old: Vec<u32> = (0..element.len())
+                .map(|word| {
+                    let at = place + 4 * word;
+                    u32::from_le_bytes(self.model[at..at + 4].try_into().expect("a word"))
+                })
+                .collect();
+            let whole = |words: &[u32]| {
+                let high = words.get(1).copied().unwrap_or_default();
+                u64::from(high) << 32 | u64::from(words[0])
+            };
+            let result = accumulated(operation, datatype, whole(&old), whole(element));
+            bytes.extend(&result.to_le_bytes()[..4 * element.len()]);
+            olds.extend(old);
+        }
+        if AccumulateOperation::from_bits(operation) != Some(AccumulateOperation::None) {
+            self.model[at..at + data.len()].copy_from_slice(&bytes[at - first..][..data.len()]);
+            self.bytes_due += data.len() as u64;
+        }
+        olds
     }
 
     /// Sends a packet, and carries it out in the model.
@@ -284,6 +454,18 @@ impl Bench {
                         old[..word.len()].copy_from_slice(word);
                         let old = u64::from_le_bytes(old);
                         let new = combined(code, is_wide, old, value, compare);
+                        let writes = match AtomicOperation::from_bits(code) {
+                            Some(AtomicOperation::CompareSwap) => {
+                                let mask = if is_wide {
+                                    u64::MAX
+                                } else {
+                                    u64::from(u32::MAX)
+                                };
+                                old == compare & mask
+                            }
+                            _ => true,
+                        };
+                        self.bytes_due += if writes { u64::from(bytes) } else { 0 };
                         word.copy_from_slice(&new.to_le_bytes()[..bytes as usize]);
                         let head = x_old::DPID.put(u32::from(from))
                             | x_old::PTYPE.put(PacketType::Xdata as u32)
@@ -311,10 +493,51 @@ impl Bench {
                     }
                     Ok(at) => {
                         self.model[at..at + data.len()].copy_from_slice(data);
+                        self.bytes_due += data.len() as u64;
                         Status::Ok
                     }
                 };
-                self.acks.push_back(vec![ack(status, *from, *id)]);
+                let ack = vec![ack(status, *from, *id)];
+                self.acks.push_back((ack, self.bytes_due));
+            }
+            Packet::Accumulate {
+                slot,
+                offset,
+                data,
+                operation,
+                datatype,
+                more,
+                fetch,
+                from,
+                id,
+            } => {
+                let length = data.len() as u32 + more;
+                let checked = self.check(*slot, *offset, length, true);
+                let able = checked.and_then(|at| match self.lane {
+                    UNABLE => Err(Status::BadOperation),
+                    _ => Ok(at),
+                });
+                let status = match able {
+                    Err(status) => {
+                        self.refusals += 1;
+                        status
+                    }
+                    Ok(at) => {
+                        let old = self.accumulate(at, data, *operation, *datatype);
+                        if let Some(address) = fetch {
+                            let head = x_data::DPID.put(u32::from(*from))
+                                | x_data::PTYPE.put(PacketType::Xdata as u32);
+                            let mut answer = vec![head, *address, data.len() as u32];
+                            answer.extend(old);
+                            self.answers.push_back((answer, None));
+                        }
+                        Status::Ok
+                    }
+                };
+                if *more == 0 {
+                    let ack = vec![ack(status, *from, *id)];
+                    self.acks.push_back((ack, self.bytes_due));
+                }
             }
         }
         let width = BEATS[self.lane];
@@ -347,6 +570,9 @@ impl Bench {
                 from,
                 id: id | 1 << 15,
             };
+        }
+        if self.rng.random_bool(0.5) {
+            return self.random_accumulate(slot, size, from, id | 1 << 15);
         }
         let is_wide = self.rng.random();
         let bytes = if is_wide { 8 } else { 4 };
@@ -402,6 +628,63 @@ impl Bench {
         packet
     }
 
+    fn random_accumulate(&mut self, slot: u8, size: u32, from: u8, id: u16) -> Packet {
+        let datatype = if self.rng.random_bool(0.05) {
+            self.rng.random_range(6..8)
+        } else {
+            self.rng.random_range(0..6)
+        };
+        let operation = if self.rng.random_bool(0.05) {
+            self.rng.random_range(0..16)
+        } else {
+            *AccumulateOperation::ALL
+                .choose(&mut *self.rng)
+                .expect("operations") as u32
+        };
+        let element = if has_64_bits(datatype) { 8 } else { 4 };
+        let mut offset = self.rng.random_range(0..=size) / element * element;
+        let mut length = element * self.rng.random_range(0..=4 * LONGEST / element);
+        let mut more = 0;
+        // Packets that no library sends: elements across beats, bytes of elements, half an element. In wide
+        // beats, the upper half of such an element is any word.
+        if self.rng.random_bool(0.1) && (element == 4 || BEATS[self.lane] == 1) {
+            offset = self.rng.random_range(0..=size);
+            length = self.rng.random_range(0..=4 * LONGEST - offset % 4);
+        } else if self.rng.random_bool(0.2) {
+            length = 4 * LONGEST;
+            more = element * self.rng.random_range(1..20);
+        }
+        // Small numbers as well as any bits.
+        let is_small = self.rng.random_bool(0.5);
+        let mut data = Vec::new();
+        while data.len() < length as usize {
+            let small = f64::from(self.rng.random_range(-8i32..8));
+            let bits = match Datatype::from_bits(datatype) {
+                Some(Datatype::F64) if is_small => small.to_bits(),
+                Some(Datatype::F32) if is_small => u64::from((small as f32).to_bits()),
+                _ => self.rng.random(),
+            };
+            data.extend(&bits.to_le_bytes()[..element as usize]);
+        }
+        data.truncate(length as usize);
+        let fetch = self
+            .rng
+            .random_bool(0.4)
+            .then(|| 4 * self.rng.random_range(0..1 << 20));
+        Packet::Accumulate {
+            slot,
+            offset,
+            data,
+            operation,
+            datatype,
+            more,
+            // Old elements are fetched in whole words.
+            fetch: fetch.filter(|_| offset % 4 == 0 && length % 4 == 0),
+            from,
+            id,
+        }
+    }
+
     fn cycle(&mut self) {
         let width = BEATS[self.lane];
         let noise: u64 = self.rng.random();
@@ -450,6 +733,18 @@ impl Bench {
         self.block.set("write_gnt_i", writes);
         self.block.set("head_ready_i", heads);
         self.block.set("task_ready_i", tasks);
+        // The reply plane reads a word at a time.
+        if self.replying != 0 && self.rng.random_bool(self.reply_chance) {
+            let &(_, words, address) = self.told.front().expect("a task");
+            let at = address / 4 + words - self.replying;
+            self.payload.push(self.word(at));
+            self.replying -= 1;
+            if self.replying == 0 {
+                let place = format!("cycle {}", self.block.cycle());
+                self.answer(&place);
+            }
+        }
+        self.block.set("replied_i", self.told.is_empty());
         self.block.settle();
         let place = format!("cycle {}", self.block.cycle());
 
@@ -462,10 +757,12 @@ impl Bench {
             self.shown = self.window(slot as u8);
         }
         if self.block.is("write_o") && writes {
+            self.written.push(self.block.cycle());
             let address = self.block.word("write_address_o").wrapping_mul(4);
             let strobe = self.block.word("write_strobe_o");
             for lane in (0..4 * width as u32).filter(|lane| strobe >> lane & 1 == 1) {
                 let at = address.wrapping_add(lane);
+                self.bytes_written += 1;
                 let covered = self.windows.iter().flatten().any(|window| {
                     !window.deny_write && at >= window.base && at - window.base < window.size
                 });
@@ -475,9 +772,12 @@ impl Bench {
             }
         }
         if self.block.is("task_valid_o") && tasks {
-            assert_eq!(self.block.word("task_words_o"), 0, "{place}");
-            self.told
-                .push_back(self.block.word("task_heads_o") as usize);
+            let heads = self.block.word("task_heads_o") as usize;
+            let words = self.block.word("task_words_o");
+            assert!(self.told.is_empty(), "{place}: replies one by one");
+            self.replying = words;
+            let address = self.block.word("task_address_o");
+            self.told.push_back((heads, words, address));
         }
         if self.block.is("head_valid_o") && heads {
             self.times.push(self.block.cycle());
@@ -493,18 +793,24 @@ impl Bench {
 
     /// Compares a packet of the reply plane once it is whole.
     fn answer(&mut self, place: &str) {
-        let Some(&words) = self.told.front() else {
+        let Some(&(heads, ..)) = self.told.front() else {
             return;
         };
-        if self.sent.len() < words {
+        if self.sent.len() < heads || self.replying != 0 {
             return;
         }
         self.told.pop_front();
-        let sent = std::mem::take(&mut self.sent);
+        let mut sent = std::mem::take(&mut self.sent);
+        sent.append(&mut self.payload);
+        // Also of an accumulate.
         let is_put = PacketType::from_bits(x_ack::PTYPE.get(sent[0])) == Some(PacketType::Xack)
             && x_ack::ID.get(sent[0]) >> 15 == 1;
         if is_put {
-            let expected = self.acks.pop_front().expect("an acknowledgement is due");
+            let (expected, bytes) = self.acks.pop_front().expect("an acknowledgement is due");
+            assert!(
+                self.bytes_written >= bytes,
+                "{place}: an acknowledgement before the data is written"
+            );
             assert_eq!(sent, expected, "{place}: acknowledgement of a put");
             return;
         }
@@ -559,6 +865,7 @@ impl Bench {
             (0, 0),
             "refusals and malformed packets not reported"
         );
+        assert_eq!(self.bytes_written, self.bytes_due, "bytes written");
     }
 }
 
@@ -623,4 +930,58 @@ fn rma_atomic_latency() {
         let last = bench.times.last().expect("an answer") - begin - 1;
         assert_eq!(last, expected, "lane {lane}, 64 bits: {is_wide}");
     }
+}
+
+/// One accumulate at a time: cycles from its first beat to its last write and to its acknowledgement.
+#[test]
+fn rma_accumulate_latency() {
+    let (f64, u32) = (Datatype::F64 as u32, Datatype::U32 as u32);
+    let rows = [
+        (0, u32, 1, false),
+        (0, f64, 2, false),
+        (0, u32, 16, false),
+        (0, f64, 16, false),
+        (0, u32, 1, true),
+        (1, f64, 8, false),
+        (1, f64, 16, false),
+    ];
+    let mut found = Vec::new();
+    for (lane, datatype, words, fetches) in rows {
+        let mut bench = Bench::new(lane, "rma_accumulate_latency");
+        bench.reply_chance = 1.0;
+        bench.windows[1] = Some(Window {
+            base: 64,
+            size: 64,
+            deny_read: false,
+            deny_write: false,
+        });
+        bench.send(&Packet::Accumulate {
+            slot: 1,
+            offset: 0,
+            data: vec![0; 4 * words],
+            operation: AccumulateOperation::Sum as u32,
+            datatype,
+            more: 0,
+            fetch: fetches.then_some(0),
+            from: 3,
+            id: 4 | 1 << 15,
+        });
+        let begin = bench.block.cycle();
+        bench.drain();
+        let last = |times: &[u64]| times.last().expect("a cycle") - begin - 1;
+        found.push((last(&bench.written), last(&bench.times)));
+    }
+    let expected = [
+        (13, 15),
+        (15, 17),
+        (28, 30),
+        (29, 31),
+        (19, 21),
+        (13, 15),
+        (14, 16),
+    ];
+    assert_eq!(
+        found, expected,
+        "cycles to the last write and to the acknowledgement"
+    );
 }

@@ -1,5 +1,5 @@
-/// Bench top for the request plane's receive side, with its atomic unit: two sizes side by side, with narrow and with
-/// wide beats. Lane g of a packed port belongs to instance g. The bench models registration table, node memory and
+/// Bench top for the request plane's receive side, with its atomic unit: three sizes side by side: narrow beats, wide
+/// beats, and narrow beats without a unit for accumulates. Lane g of a packed port belongs to instance g. The bench models registration table, node memory and
 /// replies.
 module rma_atomic_bench (
     /// Clock.
@@ -7,42 +7,44 @@ module rma_atomic_bench (
     /// Reset.
     input  logic             rst_ni,
 
-    input  logic [1:0]       target_in_valid_i,
-    output logic [1:0]       target_in_ready_o,
-    input  logic [1:0][255:0] target_in_data_i,
-    input  logic [1:0]       target_in_last_i,
-    output logic [1:0]       target_lookup_o,
-    output logic [1:0][7:0]  target_slot_o,
-    input  logic [1:0]       target_registered_i,
-    input  logic [1:0][1:0]  target_deny_i,
-    input  logic [1:0][31:0] target_base_i,
-    input  logic [1:0][31:0] target_size_i,
-    output logic [1:0]       target_read_o,
-    output logic [1:0][29:0] target_read_address_o,
-    input  logic [1:0]       target_read_gnt_i,
-    input  logic [1:0]       target_read_rvalid_i,
-    input  logic [1:0][255:0] target_read_data_i,
-    output logic [1:0]       target_write_o,
-    input  logic [1:0]       target_write_gnt_i,
-    output logic [1:0][29:0] target_write_address_o,
-    output logic [1:0][255:0] target_write_data_o,
-    output logic [1:0][31:0] target_write_strobe_o,
-    output logic [1:0]       target_head_valid_o,
-    input  logic [1:0]       target_head_ready_i,
-    output logic [1:0][31:0] target_head_o,
-    output logic [1:0]       target_task_valid_o,
-    input  logic [1:0]       target_task_ready_i,
-    output logic [1:0][2:0]  target_task_heads_o,
-    output logic [1:0][12:0] target_task_words_o,
-    output logic [1:0]       target_refused_o,
-    output logic [1:0]       target_malformed_o,
-    output logic [1:0]       target_idle_o
+    input  logic [2:0]       target_in_valid_i,
+    output logic [2:0]       target_in_ready_o,
+    input  logic [2:0][255:0] target_in_data_i,
+    input  logic [2:0]       target_in_last_i,
+    output logic [2:0]       target_lookup_o,
+    output logic [2:0][7:0]  target_slot_o,
+    input  logic [2:0]       target_registered_i,
+    input  logic [2:0][1:0]  target_deny_i,
+    input  logic [2:0][31:0] target_base_i,
+    input  logic [2:0][31:0] target_size_i,
+    output logic [2:0]       target_read_o,
+    output logic [2:0][29:0] target_read_address_o,
+    input  logic [2:0]       target_read_gnt_i,
+    input  logic [2:0]       target_read_rvalid_i,
+    input  logic [2:0][255:0] target_read_data_i,
+    output logic [2:0]       target_write_o,
+    input  logic [2:0]       target_write_gnt_i,
+    output logic [2:0][29:0] target_write_address_o,
+    output logic [2:0][255:0] target_write_data_o,
+    output logic [2:0][31:0] target_write_strobe_o,
+    output logic [2:0]       target_head_valid_o,
+    input  logic [2:0]       target_head_ready_i,
+    output logic [2:0][31:0] target_head_o,
+    output logic [2:0]       target_task_valid_o,
+    input  logic [2:0]       target_task_ready_i,
+    output logic [2:0][2:0]  target_task_heads_o,
+    output logic [2:0][12:0] target_task_words_o,
+    output logic [2:0][31:0] target_task_address_o,
+    input  logic [2:0]       target_replied_i,
+    output logic [2:0]       target_refused_o,
+    output logic [2:0]       target_malformed_o,
+    output logic [2:0]       target_idle_o
 );
 
-  localparam int unsigned DataW[2] = '{32, 256};
-  localparam int unsigned Depth[2] = '{2, 16};
+  localparam int unsigned DataW[3] = '{32, 256, 32};
+  localparam int unsigned Depth[3] = '{2, 16, 2};
 
-  for (genvar g = 0; g < 2; g++) begin : g_target
+  for (genvar g = 0; g < 3; g++) begin : g_target
     alcor_abi_pkg::memory_request_t read;
     alcor_abi_pkg::slot_lookup_t lookup;
     alcor_abi_pkg::read_task_t task_;
@@ -64,7 +66,9 @@ module rma_atomic_bench (
         .PAYLOAD_WORDS(16),
         .HEAD_DEPTH   (5),
         .MM_DEPTH     (Depth[g]),
-        .IN_DEPTH     (2 * Depth[g])
+        .IN_DEPTH     (2 * Depth[g]),
+        .ACCUMULATE   (g != 2),
+        .MEM_LATENCY  (1 + 4 * g)
     ) u_receive (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),
@@ -85,6 +89,7 @@ module rma_atomic_bench (
         .write_address_o   (target_write_address_o[g]),
         .write_data_o      (write_data),
         .write_strobe_o    (write_strobe),
+        .replied_i         (target_replied_i[g]),
         .reply_head_valid_o(target_head_valid_o[g]),
         .reply_head_ready_i(target_head_ready_i[g]),
         .reply_head_o      (target_head_o[g]),
@@ -108,11 +113,12 @@ module rma_atomic_bench (
     assign target_write_strobe_o[g] = 32'(write_strobe);
     assign target_task_heads_o[g]   = task_.heads;
     assign target_task_words_o[g]   = task_.words;
+    assign target_task_address_o[g] = task_.address;
     assign target_refused_o[g]      = refusal.refused;
     assign target_malformed_o[g]    = refusal.malformed;
 
     logic unused;
-    assign unused = ^{task_.address, refusal.dropped, refusal.status, refusal.ptype};
+    assign unused = ^{refusal.dropped, refusal.status, refusal.ptype};
   end
 
   // A lane has the width of its widest instance: the spare bits of the narrower instance are not read.

@@ -7,6 +7,10 @@
   `ALCOR_FORMAL_RESET
   `ALCOR_ASSUME_STABLE(in_valid_i, in_ready_o, {in_data_i, in_last_i})
 
+  // Beats are under way only behind one that was taken.
+  always @(posedge clk_i)
+    if (rst_ni && $past(rst_ni) && $past(!busy_i && !(write_valid_o && write_ready_i))) assume (!busy_i);
+
   // Any byte of memory.
   (* anyconst *) logic [31:0] mine;
   logic [32:0] byte_;
@@ -27,13 +31,14 @@
   // Invariants of the induction: no task in the queue covers the byte; the beats of the first task are counted.
   logic [MM_DEPTH-1:0] covers, whole;
   for (genvar i = 0; i < MM_DEPTH; i++) begin : g_queued
+    logic [ReducedW-1:0] q_reduction;
     logic q_drop, q_bare, q_noted;
     logic [COUNT_W-1:0] q_beats, q_kept;
     logic [31:0] q_address;
     logic [ByteW-1:0] q_end;
     logic [30:0] q_note;
     logic [32:0] q_last;
-    assign {q_drop, q_bare, q_beats, q_kept, q_address, q_end, q_noted, q_note} = queued[i*TaskW+:TaskW];
+    assign {q_reduction, q_drop, q_bare, q_beats, q_kept, q_address, q_end, q_noted, q_note} = queued[i*TaskW+:TaskW];
     assign q_last = {1'b0, q_address[31:2], 2'b00} + (33'(q_kept) - 33'd1) * 33'(Bytes) + 33'(q_end);
     assign covers[i] = 32'(i) < 32'(count) && !q_drop && q_kept != '0 && byte_ >= {1'b0, q_address} && byte_ <= q_last;
     assign whole[i] = 32'(i) >= 32'(count) || q_drop || q_kept == '0 || !q_last[32];

@@ -72,20 +72,26 @@
       PaperCheck: right = ptype == PT_PUT_1 || ptype == PT_PUT_N;
       GetHeader2, GetCheck: right = ptype == PT_GET;
       XOffset, XLength, XCheck: right = (ptype == PT_XPUT || ptype == PT_XGET);
-      XLaddr, Reply: right = ptype == PT_XGET && !is_atomic;
+      XReduce:    right = is_accumulate;
+      XLaddr, Reply: right = (ptype == PT_XGET && !is_atomic) || fetches;
+      Drain:      right = fetches;
       Atomic:     right = is_atomic;
       Message:    right = ptype == PT_MESSAGE;
       default:    right = 1'b0;
     endcase
   end
   `ALCOR_ASSERT(p_right_state, right)
-  `ALCOR_IMPLIES(p_fits, (state_q == XCheck && !is_atomic) || (state_q == Reply && !header.last),
+  // The length of an accumulate is known from its last header words on.
+  logic accumulates;
+  assign accumulates = is_accumulate && (state_q == XReduce || state_q == XLaddr || state_q == Reply || state_q == Drain);
+  `ALCOR_IMPLIES(p_fits, (state_q == XCheck && !is_atomic) || (state_q == Reply && !header.last) || accumulates,
                  fits_q == (asked + 34'(segment_align) <= 34'(4 * PAYLOAD_WORDS)))
   `ALCOR_IMPLIES(p_not_last, state_q == Reply && !header.last, !fits_q)
   logic [33:0] whole_end;
   assign whole_end = 34'(offset_q) + (header.last ? 34'(length.length) : 34'(left_q));
-  `ALCOR_IMPLIES(p_x_end, state_q == XCheck && ptype == PT_XPUT, end_q == whole_end)
-  `ALCOR_IMPLIES(p_x_address, state_q == XCheck && ptype == PT_XPUT, address_q == window_i.base + offset_q)
+  `ALCOR_IMPLIES(p_x_end, (state_q == XCheck && ptype == PT_XPUT) || accumulates, end_q == whole_end)
+  `ALCOR_IMPLIES(p_x_address, (state_q == XCheck && ptype == PT_XPUT) || accumulates,
+                 address_q == window_i.base + offset_q)
   `ALCOR_IMPLIES(p_paper_end, state_q == PaperCheck, end_q == 34'(offset_q) + 34'({paper_words, 2'b00}))
   `ALCOR_IMPLIES(p_paper_offset, state_q == PaperCheck, offset_q[1:0] == 2'd0)
   // For a message with a match result: the byte is outside the part that is written. Names after flattening.

@@ -13,6 +13,8 @@ module rma_access_check (
     input  logic                   beyond_i,
     /// End of the access in the window, in bytes: of a paper packet its own, else that of the whole command.
     input  logic [33:0]            end_i,
+    /// The board has no unit for the access.
+    input  logic                   unable_i,
     /// The access fetches a message that this rank has announced.
     input  logic                   fetch_i,
     /// Bytes of that message.
@@ -30,10 +32,11 @@ module rma_access_check (
   // Only the rank that announced the message could have made it smaller since.
   assign fetch_outside = end_i > 34'(fetch_size_i) || beyond_i;
   // Beside the choice of the status, which takes longer.
-  assign refused_o     = fetch_i ? fetch_outside : (denied || outside || !window_i.registered);
+  assign refused_o     = fetch_i ? fetch_outside : (denied || outside || unable_i || !window_i.registered);
 
   always_comb begin
     status_o = ST_OK;
+    if (unable_i) status_o = ST_BAD_OPERATION;
     if (denied) status_o = ST_DENIED;
     if (outside) status_o = ST_OUT_OF_BOUNDS;
     if (!window_i.registered) status_o = ST_BAD_SLOT;

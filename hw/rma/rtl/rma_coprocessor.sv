@@ -39,6 +39,8 @@ module rma_coprocessor #(
     parameter int unsigned MATCH_BLOCK = 8,
     /// Cycles from grant to data up to which reads go on at one per cycle.
     parameter int unsigned MEM_LATENCY = 1,
+    /// 1: there is a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b0,
     /// 1: the kernel of the rank issues commands, too.
     parameter bit KERNEL = 1'b0,
     /// Bytes of a beat; derived, not to be set.
@@ -102,7 +104,7 @@ module rma_coprocessor #(
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
 
-    /// Node memory, reads of plane 0 and 1 and of atomic operations: a read is asked for.
+    /// Node memory, reads of plane 0 and 1 and of atomic operations and accumulates: a read is asked for.
     output logic [2:0]                       read_req_o,
     /// The read is granted.
     input  logic [2:0]                       read_gnt_i,
@@ -190,6 +192,7 @@ module rma_coprocessor #(
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),
       .EARLY        (DATA_W == 32),
+      .ACCUMULATE   (ACCUMULATE),
       .KERNEL       (KERNEL)
   ) u_issue (
       .clk_i             (clk_i),
@@ -307,7 +310,9 @@ module rma_coprocessor #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .HEAD_DEPTH   (HEAD_DEPTH),
       .MM_DEPTH     (MM_DEPTH),
-      .IN_DEPTH     (IN_DEPTH)
+      .IN_DEPTH     (IN_DEPTH),
+      .ACCUMULATE   (ACCUMULATE),
+      .MEM_LATENCY  (MEM_LATENCY)
   ) u_receive_requests (
       .clk_i             (clk_i),
       .rst_ni            (block_rst_n),
@@ -328,6 +333,7 @@ module rma_coprocessor #(
       .write_address_o   (write_address_o[Request]),
       .write_data_o      (write_data_o[Request]),
       .write_strobe_o    (write_strobe_o[Request]),
+      .replied_i         (sends_idle[Reply]),
       .reply_head_valid_o(reply_head_valid),
       .reply_head_ready_i(reply_head_ready),
       .reply_head_o      (reply_head),
@@ -370,6 +376,7 @@ module rma_coprocessor #(
       .write_address_o   (write_address_o[Reply]),
       .write_data_o      (write_data_o[Reply]),
       .write_strobe_o    (write_strobe_o[Reply]),
+      .replied_i         (1'b0),
       .reply_head_valid_o(),
       .reply_head_ready_i(1'b0),
       .reply_head_o      (),

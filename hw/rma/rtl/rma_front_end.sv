@@ -124,7 +124,7 @@ module rma_front_end #(
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
 
-  logic ex1_valid_q, beyond;
+  logic ex1_valid_q, beyond, accumulate;
   logic [10:0] low_end;
   alcor_abi_pkg::decoded_t ex1_q;
 
@@ -132,6 +132,8 @@ module rma_front_end #(
   // (Length 0, for which this does not hold, has a status of its own.)
   assign low_end = {1'b0, or_q.data[9:0]} + 11'({data8_i.length, 2'b00});
   assign beyond  = or_q.data[31:NodeW] != '0 || (or_q.data[NodeW-1:10] == '1 && low_end > 11'd1024);
+
+  assign accumulate = or_q.opcode == OP_X_ACCUMULATE || or_q.opcode == OP_X_FETCH_ACCUMULATE;
 
   assign or_changes_table = or_valid_q && (or_q.opcode == OP_REGISTER || or_q.opcode == OP_DEREGISTER);
   assign or_moves         = or_valid_q && ex1_free && (!or_second_q || data8_valid_i);
@@ -149,7 +151,9 @@ module rma_front_end #(
       ex1_q.second     <= or_second_q;
       // Decoded here, where there is time for it: EX1 cuts packets.
       ex1_q.x_get      <= or_q.opcode == OP_X_GET;
-      ex1_q.x_transfer <= or_q.opcode == OP_X_PUT || or_q.opcode == OP_X_GET;
+      ex1_q.x_transfer <= or_q.opcode == OP_X_PUT || or_q.opcode == OP_X_GET || accumulate;
+      ex1_q.accumulate <= accumulate;
+      ex1_q.fetch      <= or_q.opcode == OP_X_FETCH_ACCUMULATE;
       ex1_q.atomic     <= (or_q.opcode & 8'hE0) == OP_X_SWAP && or_q.opcode[3:0] <= AT_MAX_UNSIGNED;
       ex1_q.match      <= match_i;
       ex1_q.slot       <= match_slot_i;

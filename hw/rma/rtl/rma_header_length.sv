@@ -11,16 +11,19 @@ module rma_header_length (
   alcor_abi_pkg::x_header_t header;
   alcor_abi_pkg::x_atomic_t atomic;
   alcor_abi_pkg::x_old_t old;
+  alcor_abi_pkg::x_accumulate_t accumulate;
 
   assign header = header_i;
   assign atomic = header_i;
   assign old    = header_i;
+  assign accumulate = header_i;
 
   always_comb begin
     unique case (header.ptype)
       PT_MESSAGE: behind_o = 3'd3;
       PT_GET:     behind_o = 3'd1;
-      PT_XPUT:    behind_o = 3'd2;
+      // Offset and length; of an accumulate x_reduction, and the address of the old elements.
+      PT_XPUT:    behind_o = 3'd2 + 3'(accumulate.accumulate) + 3'(accumulate.accumulate && accumulate.fetch);
       PT_XGET: begin
         behind_o = 3'd3;
         // Offset and x_operation, then one or two values of one or two words.

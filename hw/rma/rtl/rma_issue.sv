@@ -20,6 +20,8 @@ module rma_issue #(
     parameter int unsigned FRAGMENT = 256,
     /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
     parameter bit EARLY = 1'b1,
+    /// 1: boards have a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b0,
     /// 1: the kernel of the rank issues commands, too.
     parameter bit KERNEL = 1'b0
 ) (
@@ -187,6 +189,7 @@ module rma_issue #(
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),
       .EARLY        (EARLY),
+      .ACCUMULATE   (ACCUMULATE),
       .KERNEL       (KERNEL)
   ) u_pipeline (
       .clk_i             (clk_i),

@@ -169,6 +169,7 @@ module rma_message_port #(
 
   always_comb begin
     task_valid_o            = state_q == Task;
+    task_o.reduction        = '0;
     task_o.drop             = 1'b0;
     task_o.noted            = 1'b1;
     task_o.bare             = bare_q;

@@ -10,6 +10,9 @@ import alcor_abi_pkg::*;
 /// (an acknowledgement to be sent, a completion to be entered), which leaves in the cycle after the packet's last beat was
 /// taken: then the data is visible. Writes wait for nothing but the memory port and the room for notes.
 ///
+/// Beats of an accumulate carry how they are combined with memory; `rma_accumulate` behind this block does so. Its task
+/// is done when its last write is (`busy_i`).
+///
 /// A packet with more or fewer beats than its header says raises `malformed_o`, and its note's status becomes
 /// ST_BAD_LENGTH.
 module rma_mm_write #(
@@ -19,6 +22,8 @@ module rma_mm_write #(
     parameter int unsigned MM_DEPTH = 16,
     /// Width of a task's word count.
     parameter int unsigned COUNT_W = 8,
+    /// 1: tasks may be those of accumulates.
+    parameter bit ACCUMULATE = 1'b0,
     /// Bytes of a beat; derived, not to be set.
     localparam int unsigned Bytes = DATA_W / 8
 ) (
@@ -53,6 +58,14 @@ module rma_mm_write #(
     output logic [DATA_W-1:0]          write_data_o,
     /// Byte strobes.
     output logic [Bytes-1:0]           write_strobe_o,
+    /// How the data is combined with memory.
+    output alcor_abi_pkg::reduction_t  write_reduction_o,
+    /// The beat is its task's first.
+    output logic                       write_first_o,
+    /// The beat is its task's last.
+    output logic                       write_last_o,
+    /// Beats that were taken are not in memory yet.
+    input  logic                       busy_i,
 
     /// A task with a note is done.
     output logic                       note_valid_o,
@@ -69,7 +82,8 @@ module rma_mm_write #(
   localparam int unsigned Words = DATA_W / 32;
   localparam int unsigned LogWords = $clog2(Words);
   localparam int unsigned ByteW = $clog2(Bytes);
-  localparam int unsigned TaskW = 2 + 2 * COUNT_W + 32 + ByteW + 1 + 31;
+  localparam int unsigned ReducedW = ACCUMULATE ? ReductionW : 1;
+  localparam int unsigned TaskW = ReducedW + 2 + 2 * COUNT_W + 32 + ByteW + 1 + 31;
 
   logic task_valid, task_ready, empty;
   logic drop, bare, noted, drops;
@@ -106,17 +120,30 @@ module rma_mm_write #(
   logic [$clog2(MM_DEPTH+1)-1:0] count;
 `endif
 
+  logic [ReducedW-1:0] reduction_in, reduction;
+
   fifo #(.WIDTH(TaskW), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-      .data_i({task_i.drop, task_i.bare, task_beats, task_kept, task_i.address, task_end_byte, task_i.noted, task_i.note}),
+      .data_i({reduction_in, task_i.drop, task_i.bare, task_beats, task_kept, task_i.address, task_end_byte, task_i.noted, task_i.note}),
       .valid_o(task_valid), .ready_i(task_ready),
-      .data_o({drop, bare, beats, kept, address, end_byte, noted, note}), .empty_o(empty),
+      .data_o({reduction, drop, bare, beats, kept, address, end_byte, noted, note}), .empty_o(empty),
 `ifdef ALCOR_PROVE_MM_WRITE
       .words_o(queued), .usage_o(count)
 `else
       .usage_o()
 `endif
   );
+
+  if (ACCUMULATE) begin : g_accumulate
+    assign reduction_in      = task_i.reduction;
+    assign write_reduction_o = reduction;
+  end else begin : g_no_accumulate
+    assign reduction_in      = '0;
+    assign write_reduction_o = '0;
+
+    logic unused_reduction;
+    assign unused_reduction = ^{task_i.reduction, reduction};
+  end
 
   // The adder works on a register, in parallel with the queue's output, so that it does not lengthen that path.
   assign done_next    = done_q + 1'b1;
@@ -130,6 +157,8 @@ module rma_mm_write #(
   assign in_taken        = in_valid_i && in_ready_o;
   assign write_address_o = first ? address[31:2] : next_address_q;
   assign write_data_o    = in_data_i;
+  assign write_first_o   = first;
+  assign write_last_o    = last || in_last_i;
 
   always_comb begin
     from_first = '1;
@@ -143,8 +172,8 @@ module rma_mm_write #(
   assign was_wrong = wrong_q || bare != (beats == '0);
   assign wrong     = was_wrong || (in_taken && in_last_i != (done_next == beats));
 
-  assign note_valid_o = task_valid && payload_done && noted;
-  assign task_ready   = noted ? (payload_done && note_ready_i) :
+  assign note_valid_o = task_valid && payload_done && noted && !busy_i;
+  assign task_ready   = noted ? (payload_done && note_ready_i && !busy_i) :
                                 (payload_done || (in_taken && in_last_i));
   assign malformed_o  = task_valid && task_ready && wrong;
 

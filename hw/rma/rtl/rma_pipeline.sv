@@ -27,6 +27,8 @@ module rma_pipeline #(
     parameter int unsigned FRAGMENT = 256,
     /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
     parameter bit EARLY = 1'b1,
+    /// 1: boards have a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b0,
     /// 1: the kernel of the rank issues commands, too.
     parameter bit KERNEL = 1'b0
 ) (
@@ -169,7 +171,8 @@ module rma_pipeline #(
     unique case (opcode)
       OP_BARRIER, OP_REGISTER, OP_DEREGISTER: is_sync = 1'b1;
       OP_PUT_1, OP_PUT_N, OP_GET: is_paper = 1'b1;
-      OP_X_PUT, OP_X_GET, OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: is_x = 1'b1;
+      OP_X_PUT, OP_X_GET, OP_X_ACCUMULATE, OP_X_FETCH_ACCUMULATE: is_x = 1'b1;
+      OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: is_x = 1'b1;
       OP_X_OFFSET, OP_X_LADDR, OP_X_LENGTH, OP_X_TAG: is_operand = 1'b1;
       OP_X_OPERAND, OP_X_OPERAND_HIGH, OP_X_COMPARE, OP_X_COMPARE_HIGH: is_operand = 1'b1;
       OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE, OP_X_WINDOW: ;
@@ -312,6 +315,7 @@ module rma_pipeline #(
       .MESSAGES     (MESSAGES),
       .FRAGMENT     (FRAGMENT),
       .EARLY        (EARLY),
+      .ACCUMULATE   (ACCUMULATE),
       .KERNEL       (KERNEL)
   ) u_transfer (
       .clk_i             (clk_i),

@@ -21,6 +21,10 @@ module rma_receive #(
     parameter int unsigned MM_DEPTH = 16,
     /// Beats of the In FIFO.
     parameter int unsigned IN_DEPTH = 512,
+    /// Request plane: 1: there is a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b0,
+    /// Cycles from grant to data up to which accumulates go on at one beat per cycle.
+    parameter int unsigned MEM_LATENCY = 1,
     /// Bytes of a beat; derived, not to be set.
     localparam int unsigned Bytes = DATA_W / 8
 ) (
@@ -49,7 +53,7 @@ module rma_receive #(
     /// The window that was looked up.
     input  alcor_abi_pkg::window_t      window_i,
 
-    /// Request plane, atomic operations: a read of node memory.
+    /// Request plane, atomic operations and accumulates: a read of node memory.
     output alcor_abi_pkg::memory_request_t read_o,
     /// The memory's answer.
     input  alcor_abi_pkg::memory_answer_t read_i,
@@ -67,6 +71,8 @@ module rma_receive #(
     /// Byte strobes.
     output logic [Bytes-1:0]            write_strobe_o,
 
+    /// Request plane: the reply plane sends nothing.
+    input  logic                        replied_i,
     /// Request plane: a header word of an answer is offered.
     output logic                        reply_head_valid_o,
     /// The header word is taken.
@@ -139,16 +145,19 @@ module rma_receive #(
   logic surplus, wrong_length;
   alcor_abi_pkg::refusal_t refusal;
   alcor_abi_pkg::write_task_t write_task;
-  logic payload_write, atomic_write;
-  logic [29:0] payload_address, atomic_address;
-  logic [DATA_W-1:0] payload_data, atomic_data;
-  logic [Bytes-1:0] payload_strobe, atomic_strobe;
+  logic mm_write, mm_written, mm_first, mm_last, mm_idle, accumulating, payload_write, atomic_write;
+  logic [29:0] mm_address, payload_address, atomic_address;
+  logic [DATA_W-1:0] mm_data, payload_data, atomic_data;
+  logic [Bytes-1:0] mm_strobe, payload_strobe, atomic_strobe;
+  alcor_abi_pkg::reduction_t reduction;
   alcor_abi_pkg::note_t note;
+  alcor_abi_pkg::memory_request_t atomic_read, accumulate_read;
 
   rma_mm_write #(
-      .DATA_W  (DATA_W),
-      .MM_DEPTH(MM_DEPTH),
-      .COUNT_W (CountW)
+      .DATA_W    (DATA_W),
+      .MM_DEPTH  (MM_DEPTH),
+      .COUNT_W   (CountW),
+      .ACCUMULATE(REQUESTS && ACCUMULATE)
   ) u_mm_write (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
@@ -159,17 +168,66 @@ module rma_receive #(
       .in_ready_o     (payload_ready),
       .in_data_i      (payload),
       .in_last_i      (payload_last),
-      .write_valid_o  (payload_write),
-      .write_ready_i  (write_ready_i),
-      .write_address_o(payload_address),
-      .write_data_o   (payload_data),
-      .write_strobe_o (payload_strobe),
+      .write_valid_o  (mm_write),
+      .write_ready_i  (mm_written),
+      .write_address_o(mm_address),
+      .write_data_o   (mm_data),
+      .write_strobe_o (mm_strobe),
+      .write_reduction_o(reduction),
+      .write_first_o  (mm_first),
+      .write_last_o   (mm_last),
+      .busy_i         (accumulating),
       .note_valid_o   (note_valid),
       .note_ready_i   (note_ready),
       .note_o         (note),
       .malformed_o    (wrong_length),
-      .idle_o         (writes_idle)
+      .idle_o         (mm_idle)
   );
+
+  assign writes_idle = mm_idle && !accumulating;
+
+  if (REQUESTS && ACCUMULATE) begin : g_accumulate
+    rma_accumulate #(
+        .DATA_W(DATA_W),
+        // Reads, the vector unit, the queue of results.
+        .DEPTH (2 ** $clog2(MEM_LATENCY + 12))
+    ) u_accumulate (
+        .clk_i          (clk_i),
+        .rst_ni         (rst_ni),
+        .valid_i        (mm_write),
+        .ready_o        (mm_written),
+        .address_i      (mm_address),
+        .data_i         (mm_data),
+        .strobe_i       (mm_strobe),
+        .reduction_i    (reduction),
+        .first_i        (mm_first),
+        .last_i         (mm_last),
+        .read_o         (accumulate_read),
+        .read_i         ({read_i.gnt, read_i.rvalid && accumulating}),
+        .read_data_i    (read_data_i),
+        .write_valid_o  (payload_write),
+        .write_ready_i  (write_ready_i),
+        .write_address_o(payload_address),
+        .write_data_o   (payload_data),
+        .write_strobe_o (payload_strobe),
+        .busy_o         (accumulating)
+    );
+  end else begin : g_no_accumulate
+    assign mm_written      = write_ready_i;
+    assign payload_write   = mm_write;
+    assign payload_address = mm_address;
+    assign payload_data    = mm_data;
+    assign payload_strobe  = mm_strobe;
+    assign accumulate_read = '0;
+    assign accumulating    = 1'b0;
+
+    logic unused_accumulate;
+    assign unused_accumulate = ^{reduction, mm_first, mm_last};
+  end
+
+  // An atomic operation reads while no write task is queued, an accumulate as a write task: never both.
+  assign read_o.req     = atomic_read.req || accumulate_read.req;
+  assign read_o.address = accumulate_read.req ? accumulate_read.address : atomic_read.address;
 
   // An atomic operation writes only while no write task is queued, so the two never write in the same cycle.
   assign write_valid_o   = payload_write || atomic_write;
@@ -190,7 +248,8 @@ module rma_receive #(
 
     rma_request_controller #(
         .DATA_W       (DATA_W),
-        .PAYLOAD_WORDS(PAYLOAD_WORDS)
+        .PAYLOAD_WORDS(PAYLOAD_WORDS),
+        .ACCUMULATE   (ACCUMULATE)
     ) u_controller (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),
@@ -213,8 +272,9 @@ module rma_receive #(
         .copy_ready_o      (engine_o.copy_ready),
         .full_i            (in_valid_i && !in_ready_o),
         .settled_i         (writes_idle),
-        .atomic_read_o     (read_o),
-        .atomic_read_i     (read_i),
+        .replied_i         (replied_i),
+        .atomic_read_o     (atomic_read),
+        .atomic_read_i     ({read_i.gnt, read_i.rvalid && !accumulating}),
         .atomic_data_i     (read_data_i),
         .atomic_write_o    (atomic_write),
         .atomic_written_i  (write_ready_i),
@@ -312,7 +372,7 @@ module rma_receive #(
     assign engine_o.copy_ready    = 1'b0;
     assign engine_o.ack_ready     = 1'b0;
     assign engine_o.stored        = 1'b0;
-    assign read_o                 = '0;
+    assign atomic_read            = '0;
     assign atomic_write           = 1'b0;
     assign atomic_address         = '0;
     assign atomic_data            = '0;
@@ -331,6 +391,7 @@ module rma_receive #(
   assign idle_o = parser_idle && controller_idle && writes_idle && acks_empty;
 
   `ALCOR_ASSERT(a_one_write, !(payload_write && atomic_write))
+  `ALCOR_ASSERT(a_one_read, !(atomic_read.req && (accumulate_read.req || accumulating)))
   `ALCOR_ASSERT(a_room_for_acks, !note_valid || note_ready || !REQUESTS)
 
 endmodule

@@ -108,6 +108,7 @@ module rma_reply_controller #(
       .read_i      (1'b0),
       .write_i     (1'b1),
       .beyond_i    (1'b0),
+      .unable_i    (1'b0),
       .end_i       (end_q),
       .fetch_i     (1'b0),
       .fetch_size_i('0),
@@ -149,6 +150,7 @@ module rma_reply_controller #(
 
     // An XDATA packet's task.
     write_valid_o            = 1'b0;
+    write_o.reduction        = '0;
     write_o.drop             = 1'b0;
     write_o.bare             = bare_q;
     write_o.words            = 13'(segment_words);

@@ -16,6 +16,10 @@ import alcor_abi_pkg::*;
 ///
 /// An atomic operation waits here until its word is written and its answer sent: no other packet comes between.
 ///
+/// An accumulate is a write task that says how its payload is combined with memory. Where the old elements are fetched,
+/// they are sent as the answer to an XGET would be, once all earlier writes are done; the write task follows when they
+/// are read. The XACK, which comes behind the write, completes the command.
+///
 /// A packet that ends within its header is dropped as malformed.
 ///
 /// Header words arrive one per cycle: a PUT packet takes 2 cycles, XPUT 4, GET 3, XGET 8, a message 4, with a payload 5 and
@@ -26,6 +30,8 @@ module rma_request_controller #(
     parameter int unsigned DATA_W = 32,
     /// Payload words of an extended packet, a power of two.
     parameter int unsigned PAYLOAD_WORDS = 128,
+    /// 1: there is a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b0,
     /// Bytes of a beat; derived, not to be set.
     localparam int unsigned Bytes = DATA_W / 8
 ) (
@@ -75,6 +81,8 @@ module rma_request_controller #(
 
     /// All write tasks are done.
     input  logic                            settled_i,
+    /// The reply plane sends nothing: all answers are read.
+    input  logic                            replied_i,
     /// Atomic operation: a read of node memory.
     output alcor_abi_pkg::memory_request_t  atomic_read_o,
     /// The memory's answer.
@@ -135,9 +143,11 @@ module rma_request_controller #(
     GetCheck,     // GET: check and answer
     XOffset,      // XPUT, XGET: offset
     XLength,      // length
-    XLaddr,       // XGET: local address of the requester
+    XReduce,      // accumulate: operation and type
+    XLaddr,       // XGET, accumulate that fetches: local address of the requester
     XCheck,       // check, then write task, answer or refusal
     Reply,        // rma_reply_sender sends XDATA
+    Drain,        // accumulate that fetches: the old elements are read
     Message,      // rma_message_port takes a message
     Atomic        // rma_atomic carries an atomic operation out
   } state_e;
@@ -150,7 +160,10 @@ module rma_request_controller #(
 
   // The header word that is held, and the one that comes, as each of their formats.
   alcor_abi_pkg::put_header_t incoming;
-  alcor_abi_pkg::x_header_t incoming_x, header;
+  alcor_abi_pkg::x_header_t incoming_x, header, answered;
+  alcor_abi_pkg::x_accumulate_t header_accumulate;
+  // The low bits of x_reduction.
+  logic [ReductionW-2:0] reduction_q;
   alcor_abi_pkg::put_header_t header_paper;
   alcor_abi_pkg::message_t header_message;
   alcor_abi_pkg::x_atomic_t header_atomic;
@@ -167,6 +180,7 @@ module rma_request_controller #(
   assign header_paper    = header_q;
   assign header_message  = header_q;
   assign header_atomic   = header_q;
+  assign header_accumulate = header_q;
   assign length          = left_q;
   assign ptype           = header.ptype;
   assign is_get          = ptype == PT_GET || ptype == PT_XGET;
@@ -179,6 +193,11 @@ module rma_request_controller #(
 
   // An XGET of the message engine; an atomic operation; the atomic unit has the packet.
   logic is_fetch, is_atomic, atomic_active;
+  // An accumulate; it fetches the old elements, which have not been sent.
+  logic is_accumulate, fetches, fetched_q;
+
+  assign is_accumulate = ptype == PT_XPUT && header_accumulate.accumulate;
+  assign fetches       = is_accumulate && header_accumulate.fetch;
 
   assign atomic_active = is_atomic && (state_q == XLength || state_q == Atomic);
   assign is_atomic     = ptype == PT_XGET && header_atomic.atomic && !header_atomic.message;
@@ -193,9 +212,10 @@ module rma_request_controller #(
 
   rma_access_check u_access_check (
       .window_i    (window_i),
-      .read_i      (is_get),
+      .read_i      (is_get || is_accumulate),
       .write_i     (!is_get || is_atomic),
       .beyond_i    (beyond),
+      .unable_i    (is_accumulate && !ACCUMULATE),
       .end_i       (end_q),
       .fetch_i     (is_fetch),
       .fetch_size_i(engine_i.fetch.length),
@@ -339,7 +359,7 @@ module rma_request_controller #(
       .clk_i       (clk_i),
       .rst_ni      (rst_ni),
       .active_i    (state_q == Reply),
-      .request_i   (header),
+      .request_i   (answered),
       .message_i   (is_fetch),
       .status_i    (moved_status_q),
       .laddr_i     (laddr_q),
@@ -362,6 +382,10 @@ module rma_request_controller #(
   alcor_abi_pkg::x_header_t copy_header;
 
   always_comb begin
+    // The XACK of an accumulate ends its command.
+    answered = header;
+    if (is_accumulate) answered.last = 1'b0;
+
     // An acknowledgement of a write that is done, or of this packet, which is refused.
     acknowledgement = ack_i;
     if (state_q == XCheck) acknowledgement = {header.src, status, length.id};
@@ -399,6 +423,7 @@ module rma_request_controller #(
     end_d       = end_q;
 
     write_valid_o            = 1'b0;
+    write_o.reduction        = {is_accumulate, reduction_q};
     write_o.drop             = access_refused;
     write_o.bare             = bare_q;
     write_o.words            = 13'(segment_words);
@@ -454,6 +479,7 @@ module rma_request_controller #(
 
       PaperCheck: begin
         write_valid_o    = 1'b1;
+        write_o.reduction = '0;
         write_o.words    = 13'(paper_words);
         write_o.kept     = 13'(paper_words);
         write_o.address  = window_i.base + offset_q;
@@ -494,7 +520,12 @@ module rma_request_controller #(
         take = 1'b1;
         if (!is_atomic) end_d = 34'(offset_q) + (header.last ? 34'(incoming_length.length) : 34'(head_i));
         if (head_valid_i && is_atomic) state_d = Atomic;
-        else if (head_valid_i) state_d = (ptype == PT_XGET) ? XLaddr : XCheck;
+        else if (head_valid_i) state_d = (ptype == PT_XGET) ? XLaddr : is_accumulate ? XReduce : XCheck;
+      end
+
+      XReduce: begin
+        take = 1'b1;
+        if (head_valid_i) state_d = fetches ? XLaddr : XCheck;
       end
 
       XLaddr: begin
@@ -503,13 +534,13 @@ module rma_request_controller #(
       end
 
       XCheck: begin
-        checks = (ptype == PT_XPUT) ? write_ready_i
-                                    : !(is_fetch && header.last) && (!header.last || answers_ready);
-        if (ptype == PT_XPUT) begin
+        checks = ptype == PT_XGET && !(is_fetch && header.last) && (!header.last || answers_ready);
+        if (fetches && !fetched_q && !access_refused) begin
+          if (settled_i) state_d = Reply;
+        end else if (ptype == PT_XPUT) begin
           write_valid_o = 1'b1;
-          if (write_ready_i) begin
-            state_d = Idle;
-          end
+          checks        = write_ready_i;
+          if (write_ready_i) state_d = Idle;
         end else if (!access_refused || (is_fetch && header.last)) begin
           state_d = Reply;
         end else if (!header.last) begin
@@ -527,7 +558,11 @@ module rma_request_controller #(
         reply_head_o       = data_head;
         reply_task_valid_o = data_task_valid;
         reply_task_o       = data_task;
-        if (data_done) state_d = Idle;
+        if (data_done) state_d = fetches ? Drain : Idle;
+      end
+
+      Drain: begin
+        if (replied_i) state_d = XCheck;
       end
 
       Message: begin
@@ -580,12 +615,15 @@ module rma_request_controller #(
       unique case (state_q)
         XOffset:    offset_q <= head_i;
         XLength:    left_q <= head_i;
+        XReduce:    reduction_q <= head_i[ReductionW-2:0];
         XLaddr:     laddr_q <= head_i;
         GetHeader2: answer_q <= head_i;
         default: ;
       endcase
     end
-    if (state_q == XLength || state_q == XLaddr) fits_q <= fits_d;
+    if (state_q == XLength || (state_q == XLaddr && ptype == PT_XGET)) fits_q <= fits_d;
+    if (state_q == Idle) fetched_q <= 1'b0;
+    else if (state_q == Drain) fetched_q <= 1'b1;
     if (state_q == XOffset) address_q <= window_i.base + head_i;
     if ((state_q == XLength && !is_atomic) || state_q == GetHeader2)
       address_q <= (is_fetch ? engine_i.fetch.address : window_i.base) + offset_q;

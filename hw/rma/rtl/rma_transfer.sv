@@ -2,8 +2,8 @@
 
 import alcor_abi_pkg::*;
 
-/// Extended commands in EX1: transfers (X_PUT, X_GET), atomic operations, messages (X_SEND, X_ANNOUNCE), and commands of
-/// the message engine (X_RECEIVE, X_PROBE, X_CANCEL).
+/// Extended commands in EX1: transfers (X_PUT, X_GET, accumulates), atomic operations, messages (X_SEND, X_ANNOUNCE), and
+/// commands of the message engine (X_RECEIVE, X_PROBE, X_CANCEL).
 ///
 /// Operands are kept until they are written again. A transfer is cut into packets: a cycle to decide how much goes
 /// into the next packet, then a header word a cycle; the memory task goes with the last header word. A message is one
@@ -22,6 +22,8 @@ module rma_transfer #(
     parameter int unsigned FRAGMENT = 256,
     /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
     parameter bit EARLY = 1'b1,
+    /// 1: boards have a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b0,
     /// 1: commands of a kernel come beside those of the host. Bit 15 of an id then tells the kernel's commands, and the
     /// last KernelCommands ids of messages are the kernel's.
     parameter bit KERNEL = 1'b0
@@ -93,7 +95,7 @@ module rma_transfer #(
     Offset,   // offset, or tag
     Length,   // length
     Address,  // local address, or id
-    Operate,  // atomic: id and operation
+    Operate,  // atomic: id and operation; accumulate: operation and type
     Values    // atomic: value, then value to compare with
   } state_e;
 
@@ -112,6 +114,8 @@ module rma_transfer #(
   // The buffer ends beyond node memory; it is longer than an eager message.
   logic beyond, beyond_q, kernel_beyond_q;
   logic too_long, too_long_q, kernel_too_long_q;
+  // The buffer of an accumulate's old elements ends beyond node memory.
+  logic old_beyond_q;
 
   assign opcode = ex1_i.command.opcode;
   assign kernel = KERNEL && ex1_i.command.kernel;
@@ -126,9 +130,10 @@ module rma_transfer #(
 
   // The buffer is compared when one of its operands is written, so that a command finds the results in registers. The
   // kernel's operands are valid cycles before its command is in EX1.
-  logic [31:0] other;  // the operand that is not written
+  logic [31:0] other, old_other;  // the operand that is not written
 
-  assign other = (opcode == OP_X_LENGTH) ? laddr_q : length_q;
+  assign other     = (opcode == OP_X_LENGTH) ? laddr_q : length_q;
+  assign old_other = (opcode == OP_X_LENGTH) ? operands_q.value[63:32] : length_q;
 
   always_ff @(posedge clk_i) begin
     if (operand_i) begin
@@ -151,6 +156,9 @@ module rma_transfer #(
         beyond_q <= {1'b0, ex1_i.command.data} + {1'b0, other} > 33'(NODE_BYTES);
       end
       if (opcode == OP_X_LENGTH) too_long_q <= ex1_i.command.data > 32'(FRAGMENT);
+      if (opcode == OP_X_OPERAND_HIGH || opcode == OP_X_LENGTH) begin
+        old_beyond_q <= {1'b0, ex1_i.command.data} + {1'b0, old_other} > 33'(NODE_BYTES);
+      end
     end
     // Operands of the rank's last holder are none of the next one's.
     if (!rst_ni) begin
@@ -161,6 +169,7 @@ module rma_transfer #(
       operands_q <= '0;
       beyond_q   <= 1'b0;
       too_long_q <= 1'b0;
+      old_beyond_q <= 1'b0;
     end
     if (!rst_ni || window_taken) window_q <= 1'b0;
     else if (operand_i && opcode == OP_X_WINDOW) window_q <= 1'b1;
@@ -175,6 +184,8 @@ module rma_transfer #(
   alcor_abi_pkg::x_commit_t commit;
   alcor_abi_pkg::x_message_t message;
   logic [7:0] slot;
+  // An accumulate; it fetches the old elements.
+  logic is_accumulate, fetches;
 
   assign commit      = ex1_i.command.data;
   assign message     = ex1_i.command.data;
@@ -184,6 +195,8 @@ module rma_transfer #(
   assign is_wide     = opcode[4];
   assign compares    = opcode[3:0] == AT_COMPARE_SWAP;
   assign misaligned  = offset[1:0] != 2'd0 || (is_wide && offset[2]);
+  assign is_accumulate = ex1_i.accumulate;
+  assign fetches       = ex1_i.fetch;
   assign is_eager    = opcode == OP_X_SEND;
   assign is_message  = is_eager || opcode == OP_X_ANNOUNCE;
   assign is_cancel   = opcode == OP_X_CANCEL;
@@ -210,6 +223,25 @@ module rma_transfer #(
 
     logic unused_kernel;
     assign unused_kernel = ^kernel_i;
+  end
+
+  // ---------------------------------------------------------------- accumulates
+
+  alcor_abi_pkg::reduction_t reduction;
+  logic reduction_wide, reduction_bad, reduction_misaligned;
+
+  assign reduction = {is_accumulate, operands.value[ReductionW-2:0]};
+
+  always_comb begin
+    reduction_wide = reduction.datatype == DT_F64 || reduction.datatype == DT_I64 || reduction.datatype == DT_U64;
+    unique case (reduction.operation)
+      AC_SUM, AC_MIN, AC_MAX, AC_PROD, AC_REPLACE, AC_NONE: reduction_bad = 1'b0;
+      AC_BAND, AC_BOR, AC_BXOR: reduction_bad = reduction.datatype == DT_F64 || reduction.datatype == DT_F32;
+      default: reduction_bad = 1'b1;
+    endcase
+    if (reduction.datatype > DT_U32 || !ACCUMULATE) reduction_bad = 1'b1;
+    reduction_misaligned = offset[1:0] != '0 || length[1:0] != '0 || (fetches && operands.value[33:32] != '0) ||
+                           (reduction_wide && (offset[2] || length[2]));
   end
 
   // ---------------------------------------------------------------- how much goes into the next packet
@@ -252,7 +284,9 @@ module rma_transfer #(
       if (beyond && has_buffer) status_d = ST_BAD_LOCAL;
       if (too_long && is_eager) status_d = ST_BAD_LENGTH;
       if (!is_transfer && !is_atomic && id_bad) status_d = ST_BAD_ID;
-      if (is_atomic && misaligned) status_d = ST_BAD_ALIGNMENT;
+      if (fetches && old_beyond_q) status_d = ST_BAD_LOCAL;
+      if ((is_atomic && misaligned) || (is_accumulate && reduction_misaligned)) status_d = ST_BAD_ALIGNMENT;
+      if (is_accumulate && reduction_bad) status_d = ST_BAD_OPERATION;
       if ((commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank) status_d = ST_BAD_RANK;
       if (window && !window_match_q && (is_transfer || is_atomic)) status_d = ST_NOT_REGISTERED;
       if (!begun_i) status_d = ST_NOT_BEGUN;
@@ -276,6 +310,8 @@ module rma_transfer #(
     transfer_header.ptype  = is_get ? PT_XGET : PT_XPUT;
     transfer_header.last   = last_q;
     transfer_header.beyond = go_offset_q[32];
+    transfer_header.message = is_accumulate;
+    transfer_header.high    = {fetches, 1'b0};
     transfer_header.src    = rank_i;
     transfer_header.slot   = slot;
 
@@ -309,6 +345,8 @@ module rma_transfer #(
 
   logic step, sends, final_word, with_task;
   logic [31:0] value_word;
+  // Address of the old elements, less the offset of the first element.
+  logic [31:0] old_from_q;
 
   assign value_word = 32'((value_q[1] ? operands.compare : operands.value) >> {value_q[0], 5'd0});
 
@@ -367,19 +405,20 @@ module rma_transfer #(
         Length: begin
           sends      = 1'b1;
           head_o     = (last_q && is_transfer) ? last_length : go_left_q;
-          state_d    = Address;
-          final_word = !is_get && !is_message;
+          state_d    = is_accumulate ? Operate : Address;
+          final_word = !is_get && !is_message && !is_accumulate;
         end
         Address: begin
           sends      = 1'b1;
-          head_o     = is_message ? 32'(id) : go_laddr_q;
+          head_o     = is_message ? 32'(id) : is_accumulate ? go_offset_q[31:0] + old_from_q : go_laddr_q;
           final_word = 1'b1;
         end
         Operate: begin
-          sends   = 1'b1;
-          head_o  = operation;
-          state_d = Values;
-          value_d = '0;
+          sends      = 1'b1;
+          head_o     = is_accumulate ? 32'(operands.value[ReductionW-2:0]) : operation;
+          state_d    = is_accumulate ? Address : Values;
+          final_word = is_accumulate && !fetches;
+          value_d    = '0;
         end
         Values: begin
           sends      = 1'b1;
@@ -418,7 +457,7 @@ module rma_transfer #(
   assign go_align       = is_transfer ? go_offset_q[1:0] : 2'd0;
   assign aligned        = bytes_q + BytesW'(go_align) + BytesW'(3);
   always_comb begin
-    task_o.heads = (is_get || is_message) ? 3'd4 : 3'd3;
+    task_o.heads = (is_get || is_message) ? 3'd4 : is_accumulate ? 3'd4 + 3'(fetches) : 3'd3;
     if (is_atomic) task_o.heads = 3'd3 + ((compares ? 3'd2 : 3'd1) << is_wide);
   end
   assign task_o.words   = (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) ? '0 : 13'(aligned[BytesW-1:2]);
@@ -441,6 +480,7 @@ module rma_transfer #(
     go_left_q   <= go_left_d;
     value_q     <= value_d;
     if (state_q == Cut) begin
+      old_from_q <= operands.value[63:32] - offset;
       last_q   <= last_d;
       bytes_q  <= bytes_d;
       status_q <= status_d;

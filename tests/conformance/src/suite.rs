@@ -11,7 +11,7 @@ macro_rules! suite {
 }
 
 suite! {
-    board put get atomics request window registration barrier order traffic progress credits paper
+    board put get atomics accumulate request window registration barrier order traffic progress credits paper
     watchdog abort alpu random collectives communicators skew messages reset trust hostile kernel
 }
 

@@ -21,6 +21,8 @@ pub enum Capability {
     Messages,
     /// A kernel beside each coprocessor.
     Kernel,
+    /// Units for accumulates.
+    Accumulate,
 }
 
 impl Capability {
@@ -33,6 +35,7 @@ impl Capability {
             Capability::Switch => capabilities::SWITCH,
             Capability::Messages => capabilities::MESSAGES,
             Capability::Kernel => capabilities::KERNEL,
+            Capability::Accumulate => capabilities::ACCUMULATE,
         };
         field.get(board.capabilities) != 0
     }
@@ -46,6 +49,7 @@ impl fmt::Display for Capability {
             Capability::Switch => "collective switch",
             Capability::Messages => "message engine",
             Capability::Kernel => "kernel",
+            Capability::Accumulate => "unit for accumulates",
         })
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use alcor::Status;
 use alcor_abi::packets::{
-    get_header1, get_header2, message, put_header, x_ack, x_atomic, x_data, x_header, x_length,
-    x_old, x_operation,
+    get_header1, get_header2, message, put_header, x_accumulate, x_ack, x_atomic, x_data, x_header,
+    x_length, x_old, x_operation,
 };
 use alcor_abi::packets::{net_high, net_low, net_position};
 use alcor_abi::{Channel, Collective, Operation, PacketType, PhitKind};
@@ -150,8 +150,15 @@ fn extent(words: &[u32], first: u32) -> Extent {
             (1, Some(length.saturating_sub(1)))
         }
         Some(PacketType::Get) => (2, Some(0)),
-        Some(PacketType::Xput) if is_last => (3, shifted(at(1), x_length::LENGTH.get(at(2)))),
-        Some(PacketType::Xput) => (3, None),
+        Some(PacketType::Xput) => {
+            let bytes = x_length::LENGTH.get(at(2));
+            let payload = is_last.then(|| shifted(at(1), bytes)).flatten();
+            let more = match x_accumulate::ACCUMULATE.get(first) {
+                0 => 0,
+                _ => 1 + x_accumulate::FETCH.get(first) as usize,
+            };
+            (3 + more, payload)
+        }
         Some(PacketType::Xget) if is_atomic(first) => {
             let words = 1 + x_atomic::WIDE.get(first) as usize;
             let values = 1 + x_atomic::COMPARE.get(first) as usize;
@@ -464,6 +471,11 @@ mod tests {
         beats.extend([6, 0, 0, 0]);
         assert_eq!(words_of(&beats, 4), [first, 6]);
         assert!(words_of(&[], 8).is_empty());
+        // An accumulate has two header words more if it fetches the old elements.
+        let bits = x_accumulate::ACCUMULATE.put(1) | x_accumulate::FETCH.put(1);
+        let first = x_header::PTYPE.put(PacketType::Xput as u32) | x_header::LAST.put(1) | bits;
+        let words = [first, 8, x_length::LENGTH.put(8), 0, 64, 1, 2];
+        assert_eq!(counts(&words), (5, 2));
     }
 
     #[test]

@@ -505,7 +505,9 @@ impl StoryBuilder<'_> {
         self.say(slice, "data", format!("{data:#010x}"));
         let opcode = Opcode::from_bits(offset / 4).filter(|_| offset < rank::IDENTITY);
         let id = match opcode {
-            Some(Opcode::XPut | Opcode::XGet) => Some(x_commit::ID.get(data)),
+            Some(Opcode::XPut | Opcode::XGet | Opcode::XAccumulate | Opcode::XFetchAccumulate) => {
+                Some(x_commit::ID.get(data))
+            }
             Some(opcode) if opcode.atomic().is_some() => Some(x_commit::ID.get(data)),
             Some(Opcode::XSend | Opcode::XAnnounce | Opcode::XReceive | Opcode::XProbe) => {
                 Some(x_message::ID.get(data))

@@ -1,9 +1,11 @@
-//! The atomic operations of a soft board.
+//! The atomic operations and accumulates of a soft board.
 
-use alcor_abi::packets::x_commit;
-use alcor_abi::{AtomicOperation, Opcode, Status};
+use alcor_abi::packets::{x_commit, x_reduction};
+use alcor_abi::{AccumulateOperation, AtomicOperation, Datatype, Opcode, Status};
 
 use super::State;
+use crate::Operation;
+use crate::operation::combine_bytes;
 
 /// Combines two values of as many bits as `T` has.
 macro_rules! combine {
@@ -67,4 +69,88 @@ impl State {
         word.copy_from_slice(&new.to_le_bytes()[..bytes as usize]);
         Ok(old)
     }
+
+    /// Carries an accumulate out.
+    pub(super) fn accumulate(
+        &mut self,
+        index: usize,
+        fetches: bool,
+        commit: u32,
+    ) -> Result<(), Status> {
+        let it = &mut self.ranks[index];
+        let [offset, local, length] = it.operands;
+        let [reduction, old_at, ..] = it.values;
+        let operation = AccumulateOperation::from_bits(x_reduction::OPERATION.get(reduction));
+        let datatype = Datatype::from_bits(x_reduction::DATATYPE.get(reduction));
+        let slot = it.named_slot(commit);
+        let begun = it.begun;
+        let sent = (|| {
+            if !begun {
+                return Err(Status::NotBegun);
+            }
+            let slot = slot?;
+            let target = self.target(x_commit::DPID.get(commit))?;
+            let combine = combination(operation, datatype).ok_or(Status::BadOperation)?;
+            let bytes = match datatype {
+                Some(Datatype::F64 | Datatype::I64 | Datatype::U64) => 8,
+                _ => 4,
+            };
+            let is_aligned = |at: u32| at.is_multiple_of(bytes);
+            if !is_aligned(offset) || !is_aligned(length) || (fetches && !old_at.is_multiple_of(4))
+            {
+                return Err(Status::BadAlignment);
+            }
+            let fits =
+                |at: u32| u64::from(at) + u64::from(length) <= u64::from(self.config.node_bytes);
+            if !fits(local) || (fetches && !fits(old_at)) {
+                return Err(Status::BadLocal);
+            }
+            Ok((slot, target, combine))
+        })();
+        let (slot, target, combine) = sent.inspect_err(|_| self.ranks[index].refused_out += 1)?;
+        let both = |entry: super::rank::Entry| entry.deny_read || entry.deny_write;
+        let at = self.checked(target, slot, offset, length, both)?;
+        let range = |start: u32| start as usize..start as usize + length as usize;
+        let new = self.ranks[index].memory[range(local)].to_vec();
+        let old = self.ranks[target].memory[range(at)].to_vec();
+        combine(&mut self.ranks[target].memory[range(at)], &new);
+        if fetches {
+            self.ranks[index].memory[range(old_at)].copy_from_slice(&old);
+        }
+        Ok(())
+    }
+}
+
+/// Combines the elements of a window with new ones. `None` if the type does not have the operation.
+fn combination(
+    operation: Option<AccumulateOperation>,
+    datatype: Option<Datatype>,
+) -> Option<Box<dyn Fn(&mut [u8], &[u8])>> {
+    let operation = operation?;
+    let combine = match datatype? {
+        Datatype::F64 => combine_bytes::<f64>,
+        Datatype::F32 => combine_bytes::<f32>,
+        Datatype::I64 => combine_bytes::<i64>,
+        Datatype::I32 => combine_bytes::<i32>,
+        Datatype::U64 => combine_bytes::<u64>,
+        Datatype::U32 => combine_bytes::<u32>,
+        Datatype::Software => return None,
+    };
+    let reduction = match operation {
+        AccumulateOperation::Replace => {
+            return Some(Box::new(|old, new| old.copy_from_slice(new)));
+        }
+        AccumulateOperation::None => return Some(Box::new(|_, _| {})),
+        AccumulateOperation::Sum => Operation::Sum,
+        AccumulateOperation::Min => Operation::Min,
+        AccumulateOperation::Max => Operation::Max,
+        AccumulateOperation::Prod => Operation::Prod,
+        AccumulateOperation::Band => Operation::Band,
+        AccumulateOperation::Bor => Operation::Bor,
+        AccumulateOperation::Bxor => Operation::Bxor,
+    };
+    if reduction.is_bitwise() && matches!(datatype, Some(Datatype::F64 | Datatype::F32)) {
+        return None;
+    }
+    Some(Box::new(move |old, new| combine(reduction, old, new)))
 }

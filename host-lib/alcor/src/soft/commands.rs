@@ -24,6 +24,8 @@ fn passes(opcode: Opcode) -> bool {
                 | XCompareHigh
                 | XPut
                 | XGet
+                | XAccumulate
+                | XFetchAccumulate
                 | XSend
                 | XAnnounce
                 | XReceive
@@ -113,6 +115,11 @@ impl State {
             _ if opcode.atomic().is_some() => {
                 let done = self.atomic(index, opcode, data);
                 self.ranks[index].end_atomic(x_commit::ID.get(data), done);
+            }
+            Opcode::XAccumulate | Opcode::XFetchAccumulate => {
+                let fetches = opcode == Opcode::XFetchAccumulate;
+                let status = self.accumulate(index, fetches, data).err();
+                self.ranks[index].complete(x_commit::ID.get(data), status.unwrap_or(Status::Ok));
             }
             _ => {
                 let put = opcode == Opcode::XPut;

@@ -21,6 +21,7 @@ impl State {
             board::CAPABILITIES => {
                 let has_messages = u32::from(self.config.message_depth > 0);
                 board::capabilities::RMA.mask()
+                    | board::capabilities::ACCUMULATE.mask()
                     | board::capabilities::ALPU.mask()
                     | board::capabilities::MESSAGES.put(has_messages)
             }

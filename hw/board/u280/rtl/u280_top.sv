@@ -52,6 +52,8 @@ module u280_top #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// 1: each rank has a unit for accumulates; 0: accumulates are refused.
+    parameter bit ACCUMULATE = 1'b1,
     /// Cells of the matching unit in each rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of the matching unit.
@@ -429,6 +431,7 @@ module u280_top #(
       .FRAGMENT          (FRAGMENT),
       .MATCH_CELLS       (MATCH_CELLS),
       .MATCH_BLOCK       (MATCH_BLOCK),
+      .ACCUMULATE        (ACCUMULATE),
       .ALPU_CELLS        (ALPU_CELLS),
       .ALPU_BLOCK        (ALPU_BLOCK),
       .KERNEL            (KERNEL),
