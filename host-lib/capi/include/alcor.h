@@ -899,8 +899,9 @@ alcor_result_t alcor_compare_swap(alcor_rank_t rank,
  * multiple of the element's size.
  *
  * Errors: of the target, which changes no memory then: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
- * ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED, ALCOR_ERR_REFUSED for the offset or a board without
- * accumulates; else ALCOR_ERR_ARGUMENT, ALCOR_ERR_NO_MEMORY, ALCOR_ERR_WATCHDOG.
+ * ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED, ALCOR_ERR_REFUSED for the offset; else
+ * ALCOR_ERR_ARGUMENT, ALCOR_ERR_OPERATION for bitwise operations on floating-point numbers,
+ * ALCOR_ERR_CAPABILITY, ALCOR_ERR_NO_MEMORY, ALCOR_ERR_WATCHDOG.
  */
 alcor_result_t alcor_accumulate(alcor_rank_t rank,
                                 alcor_op_t op,

@@ -228,8 +228,9 @@ impl Vector {
 /// multiple of the element's size.
 ///
 /// Errors: of the target, which changes no memory then: ALCOR_ERR_WINDOW_BOUNDS, ALCOR_ERR_DENIED,
-/// ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED, ALCOR_ERR_REFUSED for the offset or a board without
-/// accumulates; else ALCOR_ERR_ARGUMENT, ALCOR_ERR_NO_MEMORY, ALCOR_ERR_WATCHDOG.
+/// ALCOR_ERR_BAD_RANK, ALCOR_ERR_NOT_REGISTERED, ALCOR_ERR_REFUSED for the offset; else
+/// ALCOR_ERR_ARGUMENT, ALCOR_ERR_OPERATION for bitwise operations on floating-point numbers,
+/// ALCOR_ERR_CAPABILITY, ALCOR_ERR_NO_MEMORY, ALCOR_ERR_WATCHDOG.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn alcor_accumulate(
     rank: alcor_rank_t,

@@ -89,7 +89,7 @@ static void puts_and_gets(void)
         EXPECT_TRUE(alcor_accumulate(rank, ALCOR_SUM, ALCOR_F64, halves, 2, right, 4, window) == ALCOR_ERR_REFUSED);
         EXPECT_TRUE(alcor_accumulate(rank, ALCOR_SUM, ALCOR_F64, halves, 2, right, 8, window) == ALCOR_ERR_WINDOW_BOUNDS);
         EXPECT_TRUE(alcor_accumulate(rank, ALCOR_SUM, ALCOR_U8, halves, 2, right, 0, window) == ALCOR_ERR_ARGUMENT);
-        EXPECT_TRUE(alcor_accumulate(rank, ALCOR_BXOR, ALCOR_F64, halves, 2, right, 0, window) == ALCOR_ERR_ARGUMENT);
+        EXPECT_TRUE(alcor_accumulate(rank, ALCOR_BXOR, ALCOR_F64, halves, 2, right, 0, window) == ALCOR_ERR_OPERATION);
     }
     CHECK(alcor_barrier(rank));
 

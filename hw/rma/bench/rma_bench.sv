@@ -370,7 +370,7 @@ module rma_bench (
         .task_valid_i   (write_task_valid_i[g]),
         .task_ready_o   (write_task_ready_o[g]),
         .task_i         ({
-          write_task_drop_i[g], write_task_noted_i[g], write_task_bare_i[g], 13'(write_task_words_i[g]),
+          8'd0, write_task_drop_i[g], write_task_noted_i[g], write_task_bare_i[g], 13'(write_task_words_i[g]),
           13'(write_task_kept_i[g]), write_task_end_lane_i[g], write_task_address_i[g], 2'd0, write_task_note_i[g]
         }),
         .in_valid_i     (write_in_valid_i[g]),
@@ -382,6 +382,10 @@ module rma_bench (
         .write_address_o(write_address_o[g]),
         .write_data_o   (write_data_o[g]),
         .write_strobe_o (write_strobe_o[g]),
+        .write_reduction_o(),
+        .write_first_o  (),
+        .write_last_o   (),
+        .busy_i         (1'b0),
         .note_valid_o   (write_note_valid_o[g]),
         .note_ready_i   (write_note_ready_i[g]),
         .note_o         (note),
@@ -442,7 +446,7 @@ module rma_bench (
         .task_valid_i   (beat_write_task_valid_i[g]),
         .task_ready_o   (beat_write_task_ready_o[g]),
         .task_i         ({
-          beat_write_task_drop_i[g], beat_write_task_noted_i[g], beat_write_task_bare_i[g], 13'(beat_write_task_words_i[g]),
+          8'd0, beat_write_task_drop_i[g], beat_write_task_noted_i[g], beat_write_task_bare_i[g], 13'(beat_write_task_words_i[g]),
           13'(beat_write_task_kept_i[g]), beat_write_task_end_lane_i[g], beat_write_task_address_i[g], 2'd0, beat_write_task_note_i[g]
         }),
         .in_valid_i     (beat_write_in_valid_i[g]),
@@ -454,6 +458,10 @@ module rma_bench (
         .write_address_o(beat_write_address_o[g]),
         .write_data_o   (beat_write_data_o[g]),
         .write_strobe_o (beat_write_strobe_o[g]),
+        .write_reduction_o(),
+        .write_first_o  (),
+        .write_last_o   (),
+        .busy_i         (1'b0),
         .note_valid_o   (beat_write_note_valid_o[g]),
         .note_ready_i   (beat_write_note_ready_i[g]),
         .note_o         (note),
@@ -511,6 +519,7 @@ module rma_bench (
           .copy_ready_o      (packet_copy_ready_o[g]),
           .full_i            (packet_full_i[g]),
           .settled_i         (1'b1),
+          .replied_i         (1'b1),
           .atomic_read_o     (),
           .atomic_read_i     ('0),
           .atomic_data_i     ('0),

@@ -76,8 +76,9 @@ module rma_accumulate #(
 
   logic [CountW-1:0] count_d, count_q;
   logic busy_q, may, taken, written;
-  alcor_abi_pkg::reduction_t reduction_q;
-  logic none, replaces, wide;
+  alcor_abi_pkg::accumulate_operation_e operation_q;
+  alcor_abi_pkg::datatype_e datatype_q;
+  logic none, replaces;
 
   assign may            = reduction_i.valid && (first_i ? !busy_q : count_q != CountW'(DEPTH));
   assign read_o.req     = valid_i && may;
@@ -95,12 +96,14 @@ module rma_accumulate #(
       count_q <= count_d;
       busy_q  <= count_d != '0;
     end
-    if (taken) reduction_q <= reduction_i;
+    if (taken) begin
+      operation_q <= reduction_i.operation;
+      datatype_q  <= reduction_i.datatype;
+    end
   end
 
-  assign none     = reduction_q.operation == AC_NONE;
-  assign replaces = reduction_q.operation == AC_REPLACE;
-  assign wide     = reduction_q.datatype == DT_F64 || reduction_q.datatype == DT_I64 || reduction_q.datatype == DT_U64;
+  assign none     = operation_q == AC_NONE;
+  assign replaces = operation_q == AC_REPLACE;
 
   logic operand_valid, operand_last;
   logic [DATA_W-1:0] operand;
@@ -117,9 +120,10 @@ module rma_accumulate #(
 
   if (Pairs) begin : g_pairs
     // The first word of a pair is here.
-    logic half_q;
+    logic half_q, wide;
     logic [31:0] fresh_q, old_q;
 
+    assign wide  = datatype_q == DT_F64 || datatype_q == DT_I64 || datatype_q == DT_U64;
     assign feeds = read_i.rvalid && (!wide || half_q || operand_last);
     assign pair  = half_q;
     assign fresh = half_q ? {operand, fresh_q} : {32'd0, operand};
@@ -138,6 +142,9 @@ module rma_accumulate #(
     assign pair  = 1'b0;
     assign fresh = operand;
     assign old   = read_data_i;
+
+    logic unused_last;
+    assign unused_last = operand_last;
   end
 
   // An element that is replaced, or stays, is the bitwise and of twice the same number.
@@ -155,8 +162,8 @@ module rma_accumulate #(
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
       .valid_i    (feeds),
-      .operation_i((none || replaces) ? 4'(RO_BAND) : 4'(reduction_q.operation)),
-      .datatype_i ((none || replaces) ? 3'(DT_U64) : 3'(reduction_q.datatype)),
+      .operation_i((none || replaces) ? 4'(RO_BAND) : 4'(operation_q)),
+      .datatype_i ((none || replaces) ? 3'(DT_U64) : 3'(datatype_q)),
       .a_i        (a),
       .b_i        (b),
       .tag_i      (pair),

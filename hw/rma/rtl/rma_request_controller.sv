@@ -520,7 +520,8 @@ module rma_request_controller #(
         take = 1'b1;
         if (!is_atomic) end_d = 34'(offset_q) + (header.last ? 34'(incoming_length.length) : 34'(head_i));
         if (head_valid_i && is_atomic) state_d = Atomic;
-        else if (head_valid_i) state_d = (ptype == PT_XGET) ? XLaddr : is_accumulate ? XReduce : XCheck;
+        else if (head_valid_i && is_accumulate) state_d = XReduce;
+        else if (head_valid_i) state_d = (ptype == PT_XGET) ? XLaddr : XCheck;
       end
 
       XReduce: begin

@@ -227,19 +227,19 @@ module rma_transfer #(
 
   // ---------------------------------------------------------------- accumulates
 
-  alcor_abi_pkg::reduction_t reduction;
+  logic [2:0] datatype;
   logic reduction_wide, reduction_bad, reduction_misaligned;
 
-  assign reduction = {is_accumulate, operands.value[ReductionW-2:0]};
+  assign datatype = operands.value[6:4];
 
   always_comb begin
-    reduction_wide = reduction.datatype == DT_F64 || reduction.datatype == DT_I64 || reduction.datatype == DT_U64;
-    unique case (reduction.operation)
+    reduction_wide = datatype == DT_F64 || datatype == DT_I64 || datatype == DT_U64;
+    unique case (operands.value[3:0])
       AC_SUM, AC_MIN, AC_MAX, AC_PROD, AC_REPLACE, AC_NONE: reduction_bad = 1'b0;
-      AC_BAND, AC_BOR, AC_BXOR: reduction_bad = reduction.datatype == DT_F64 || reduction.datatype == DT_F32;
+      AC_BAND, AC_BOR, AC_BXOR: reduction_bad = datatype == DT_F64 || datatype == DT_F32;
       default: reduction_bad = 1'b1;
     endcase
-    if (reduction.datatype > DT_U32 || !ACCUMULATE) reduction_bad = 1'b1;
+    if (datatype > DT_U32 || !ACCUMULATE) reduction_bad = 1'b1;
     reduction_misaligned = offset[1:0] != '0 || length[1:0] != '0 || (fetches && operands.value[33:32] != '0) ||
                            (reduction_wide && (offset[2] || length[2]));
   end
