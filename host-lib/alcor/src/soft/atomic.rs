@@ -4,8 +4,8 @@ use alcor_abi::packets::{x_commit, x_reduction};
 use alcor_abi::{AccumulateOperation, AtomicOperation, Datatype, Opcode, Status};
 
 use super::State;
-use crate::Operation;
-use crate::operation::combine_bytes;
+use crate::operation::{Combine, combine_bytes};
+use crate::{AccumulateOperation as Accumulation, Operation};
 
 /// Combines two values of as many bits as `T` has.
 macro_rules! combine {
@@ -90,7 +90,7 @@ impl State {
             }
             let slot = slot?;
             let target = self.target(x_commit::DPID.get(commit))?;
-            let combine = combination(operation, datatype).ok_or(Status::BadOperation)?;
+            let how = combination(operation, datatype).ok_or(Status::BadOperation)?;
             let bytes = match datatype {
                 Some(Datatype::F64 | Datatype::I64 | Datatype::U64) => 8,
                 _ => 4,
@@ -105,15 +105,21 @@ impl State {
             if !fits(local) || (fetches && !fits(old_at)) {
                 return Err(Status::BadLocal);
             }
-            Ok((slot, target, combine))
+            Ok((slot, target, how))
         })();
-        let (slot, target, combine) = sent.inspect_err(|_| self.ranks[index].refused_out += 1)?;
+        let (slot, target, (operation, combine)) =
+            sent.inspect_err(|_| self.ranks[index].refused_out += 1)?;
         let both = |entry: super::rank::Entry| entry.deny_read || entry.deny_write;
         let at = self.checked(target, slot, offset, length, both)?;
         let range = |start: u32| start as usize..start as usize + length as usize;
         let new = self.ranks[index].memory[range(local)].to_vec();
         let old = self.ranks[target].memory[range(at)].to_vec();
-        combine(&mut self.ranks[target].memory[range(at)], &new);
+        let elements = &mut self.ranks[target].memory[range(at)];
+        match operation {
+            Accumulation::Reduce(operation) => combine(operation, elements, &new),
+            Accumulation::Replace => elements.copy_from_slice(&new),
+            Accumulation::Keep => {}
+        }
         if fetches {
             self.ranks[index].memory[range(old_at)].copy_from_slice(&old);
         }
@@ -121,13 +127,14 @@ impl State {
     }
 }
 
-/// Combines the elements of a window with new ones. `None` if the type does not have the operation.
+/// The operation of an accumulate, and the function that combines elements of the type. `None` if the
+/// type does not have the operation.
 fn combination(
     operation: Option<AccumulateOperation>,
     datatype: Option<Datatype>,
-) -> Option<Box<dyn Fn(&mut [u8], &[u8])>> {
-    let operation = operation?;
-    let combine = match datatype? {
+) -> Option<(Accumulation, Combine)> {
+    let datatype = datatype?;
+    let combine = match datatype {
         Datatype::F64 => combine_bytes::<f64>,
         Datatype::F32 => combine_bytes::<f32>,
         Datatype::I64 => combine_bytes::<i64>,
@@ -136,11 +143,9 @@ fn combination(
         Datatype::U32 => combine_bytes::<u32>,
         Datatype::Software => return None,
     };
-    let reduction = match operation {
-        AccumulateOperation::Replace => {
-            return Some(Box::new(|old, new| old.copy_from_slice(new)));
-        }
-        AccumulateOperation::None => return Some(Box::new(|_, _| {})),
+    let reduction = match operation? {
+        AccumulateOperation::Replace => return Some((Accumulation::Replace, combine)),
+        AccumulateOperation::None => return Some((Accumulation::Keep, combine)),
         AccumulateOperation::Sum => Operation::Sum,
         AccumulateOperation::Min => Operation::Min,
         AccumulateOperation::Max => Operation::Max,
@@ -149,8 +154,6 @@ fn combination(
         AccumulateOperation::Bor => Operation::Bor,
         AccumulateOperation::Bxor => Operation::Bxor,
     };
-    if reduction.is_bitwise() && matches!(datatype, Some(Datatype::F64 | Datatype::F32)) {
-        return None;
-    }
-    Some(Box::new(move |old, new| combine(reduction, old, new)))
+    let is_float = matches!(datatype, Datatype::F64 | Datatype::F32);
+    (!is_float || !reduction.is_bitwise()).then_some((Accumulation::Reduce(reduction), combine))
 }

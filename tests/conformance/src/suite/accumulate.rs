@@ -88,9 +88,12 @@ fn operations_of<T: Number>(context: &Context) -> Result {
         let mut rng = context.rng(&[u64::from(rank.pid().0), T::TYPE as u64]);
         let ends = T::ends();
         let mut draw = || {
-            let random = |rng: &mut rand_chacha::ChaCha8Rng| match rng.random_bool(0.5) {
-                true => *ends.choose(rng).unwrap_or(&T::default()),
-                false => T::of(rng.random()),
+            let random = |rng: &mut rand_chacha::ChaCha8Rng| {
+                if rng.random_bool(0.5) {
+                    *ends.choose(rng).unwrap_or(&T::default())
+                } else {
+                    T::of(rng.random())
+                }
             };
             (0..COUNT).map(|_| random(&mut rng)).collect::<Vec<T>>()
         };
