@@ -82,7 +82,7 @@ fn operations(context: &Context) -> Result {
 fn operations_of<T: Number>(context: &Context) -> Result {
     const COUNT: usize = 40;
     context.run(|rank| {
-        let region = rank.alloc::<T>(COUNT + 2)?;
+        let region = rank.alloc_from(&[T::default(); COUNT + 2])?;
         let window = rank.register(&region, Rights::ALL)?;
         let peer = after(rank, 1);
         let mut rng = context.rng(&[u64::from(rank.pid().0), T::TYPE as u64]);
@@ -134,7 +134,7 @@ fn operations_of<T: Number>(context: &Context) -> Result {
 fn lengths(context: &Context) -> Result {
     let words = 2 * (context.info().packet_bytes / 4) as usize + 9;
     context.run(|rank| {
-        let region = rank.alloc::<u32>(words + 16)?;
+        let region = rank.alloc_from(&vec![0u32; words + 16])?;
         let window = rank.register(&region, Rights::ALL)?;
         let peer = after(rank, 1);
         let mut model = vec![0u32; words + 16];
@@ -192,9 +192,9 @@ fn from_all_ranks(context: &Context) -> Result {
     const COUNT: usize = 24;
     let rounds = context.scale(6, 60);
     let found = context.run(|rank| {
-        let region = rank.alloc::<u64>(COUNT)?;
+        let region = rank.alloc_from(&[0u64; COUNT])?;
         let window = rank.register(&region, Rights::ALL)?;
-        let sums = rank.alloc::<f64>(COUNT)?;
+        let sums = rank.alloc_from(&[0.0; COUNT])?;
         let sum_window = rank.register(&sums, Rights::ALL)?;
         let home = GlobalRank(rank.nprocs() - 1);
         let mut olds = Vec::new();
@@ -233,7 +233,7 @@ fn from_all_ranks(context: &Context) -> Result {
 fn order(context: &Context) -> Result {
     const COUNT: usize = 12;
     context.run(|rank| {
-        let region = rank.alloc::<i32>(COUNT)?;
+        let region = rank.alloc_from(&[0i32; COUNT])?;
         let window = rank.register(&region, Rights::ALL)?;
         let peer = after(rank, 1);
         let mut rng = context.rng(&[u64::from(rank.pid().0)]);
@@ -354,9 +354,9 @@ fn beside_other_traffic(context: &Context) -> Result {
     let length = (context.info().packet_bytes / 4) as usize + 30;
     let rounds = context.scale(4, 40) as u32;
     context.run(|rank| {
-        let sums = rank.alloc::<u64>(length)?;
+        let sums = rank.alloc_from(&vec![0u64; length])?;
         let window = rank.register(&sums, Rights::ALL)?;
-        let plain = rank.alloc::<u32>(64 * rank.nprocs() as usize)?;
+        let plain = rank.alloc_from(&vec![0u32; 64 * rank.nprocs() as usize])?;
         let puts = rank.register(&plain, Rights::ALL)?;
         let (me, ranks) = (rank.pid().0, rank.nprocs());
         for round in 0..rounds {
