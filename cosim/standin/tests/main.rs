@@ -80,10 +80,13 @@ fn a_board_is_identified_reset_and_opened_by_its_address() {
         ("rma2", "names no card"),
         ("0000:01:00.0", "no PCI function"),
         ("", "xdma:auto"),
+        ("auto?driver=none", "names no card"),
+        ("auto?driver=vfio", "not by vfio-pci"),
     ] {
         let error = backend.open(rest).expect_err("no such card").to_string();
         assert!(error.contains(says), "{error}");
     }
+    assert!(backend.open("auto?driver=vendor").is_ok());
 }
 
 #[test]

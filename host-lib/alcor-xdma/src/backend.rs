@@ -7,7 +7,8 @@ use xdma::Machine;
 
 use crate::{XdmaBoard, XdmaError};
 
-/// Opens `xdma:<pci address>`, or `xdma:auto` on a machine with one card.
+/// Opens `xdma:<pci address>`, or `xdma:auto` on a machine with one card. With `?driver=vfio`, this
+/// process drives the card through the kernel's `vfio-pci` instead of the vendor's driver.
 #[derive(Debug, Clone)]
 pub struct XdmaBackend {
     machine: Machine,
@@ -47,13 +48,20 @@ impl XdmaBackend {
     }
 
     fn board(&self, rest: &str) -> std::result::Result<Cluster, XdmaError> {
-        let address = match rest {
-            "auto" => self.machine.only_card()?.address(),
-            _ => rest
-                .parse()
-                .map_err(|_| XdmaError::BadUri { rest: rest.into() })?,
+        let bad = || XdmaError::BadUri { rest: rest.into() };
+        let (name, is_vfio) = match rest.split_once('?') {
+            None | Some((_, "driver=vendor")) => (rest.split('?').next().unwrap_or(rest), false),
+            Some((name, "driver=vfio")) => (name, true),
+            Some(_) => return Err(bad()),
         };
-        let board = XdmaBoard::open(&self.machine, address, &self.locks)?;
+        let mut card = match name {
+            "auto" => self.machine.only_card()?,
+            _ => self.machine.card(name.parse().map_err(|_| bad())?)?,
+        };
+        if is_vfio {
+            card = card.vfio()?;
+        }
+        let board = XdmaBoard::open(card, &self.locks)?;
         Ok(Cluster::single(board))
     }
 }

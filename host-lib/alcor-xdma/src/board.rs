@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use alcor::{Board, Error, GlobalRank, LocalRank, PageOffset, Port, Result};
 use alcor_abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
 use alcor_abi::{self as abi, rank_page};
-use xdma::{Bar, BarOffset, Card, CardLock, Machine, PciAddress};
+use xdma::{Bar, BarOffset, Card, CardLock};
 
 use crate::XdmaError;
 use crate::locks::Locks;
@@ -47,16 +47,12 @@ struct Run {
 }
 
 impl XdmaBoard {
-    /// Opens the board at `address`. The library checks the ID block ([`alcor::identify`]).
+    /// Opens the board of a card. The library checks the ID block ([`alcor::identify`]).
     ///
     /// # Errors
     /// [`XdmaError::Card`], [`XdmaError::ShortBar`].
-    pub fn open(
-        machine: &Machine,
-        address: PciAddress,
-        locks: &Path,
-    ) -> std::result::Result<Arc<XdmaBoard>, XdmaError> {
-        let card = machine.card(address)?;
+    pub fn open(card: Card, locks: &Path) -> std::result::Result<Arc<XdmaBoard>, XdmaError> {
+        let address = card.address();
         let mut page = card.user_pages(BarOffset(0), PAGE)?;
         let mut shape = Shape {
             ranks: 0,

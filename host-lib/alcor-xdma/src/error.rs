@@ -13,7 +13,8 @@ pub enum XdmaError {
     Card(#[from] xdma::Error),
     /// The URI does not name a card.
     #[error(
-        "`xdma:{rest}` names no card: write xdma:auto, or xdma:0000:3b:00.0, an address of lspci -D"
+        "`xdma:{rest}` names no card: write xdma:auto, or xdma:0000:3b:00.0, an address of lspci -D; \
+         add ?driver=vfio for a card that vfio-pci holds"
     )]
     BadUri {
         /// The part of the URI after the scheme.

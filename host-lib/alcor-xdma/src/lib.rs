@@ -1,4 +1,4 @@
-//! The backend for cards: `xdma:<pci address>` and `xdma:auto`.
+//! The backend for cards: `xdma:<pci address>` and `xdma:auto`, with `?driver=vfio` through the kernel's `vfio-pci`.
 //!
 //! The user BAR of a card holds the board's registers: one page for the board and one for each
 //! rank. The DMA channels reach node memory. Each rank has a user interrupt. This crate implements

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
+use crate::engine::Driven;
 use crate::machine::{Machine, list, read};
 use crate::node::Node;
-use crate::nodes::Way;
-use crate::{At, Bar, BarOffset, C2h, Doing, Error, Event, H2c, PciAddress, Result};
+use crate::nodes::{Nodes, Way};
+use crate::vfio::{self, Vfio};
+use crate::{At, Bar, BarOffset, C2h, Doing, Error, Event, Function, H2c, PciAddress, Result};
 
 /// Maximum number of BARs of a function.
 const BARS: usize = 6;
@@ -17,6 +21,8 @@ const PAGE: u64 = 4096;
 const NO_USER: &str = "the design has no AXI4-Lite master";
 /// Name of the module, and prefix of its device nodes.
 const XDMA: &str = "xdma";
+/// Name of the mainline driver that passes a function to a process.
+const VFIO: &str = "vfio-pci";
 
 /// The driver that is bound to a function.
 ///
@@ -34,6 +40,8 @@ pub enum Driver {
     },
     /// No driver is bound, and the mainline kernel's xdma module is loaded.
     Mainline,
+    /// This process drives the function ([`Card::vfio`], [`Card::driven`]).
+    Process,
     /// Another driver, by name.
     Other(String),
 }
@@ -56,6 +64,7 @@ impl Driver {
                 "no driver (the mainline kernel's xdma module is loaded, and makes no device nodes)"
                     .into()
             }
+            Driver::Process => "this process".into(),
             Driver::Other(name) => name.clone(),
         }
     }
@@ -63,9 +72,12 @@ impl Driver {
     pub(crate) fn advice(&self) -> &'static str {
         match self {
             Driver::None => "load the vendor's xdma module (dma_ip_drivers)",
-            Driver::Vendor { .. } => "its nodes can be used",
+            Driver::Vendor { .. } | Driver::Process => "its nodes can be used",
             Driver::Mainline => {
                 "unload it, and load the vendor's module of the same name (dma_ip_drivers)"
+            }
+            Driver::Other(name) if name == VFIO => {
+                "drive the card from user space (Card::vfio, or ?driver=vfio in a URI of Alcor)"
             }
             Driver::Other(_) => "unbind it, and bind the vendor's xdma (dma_ip_drivers)",
         }
@@ -133,9 +145,72 @@ pub struct Card {
     number: Option<u32>,
     /// Names of the driver's device nodes without their prefix, such as `user` or `h2c_0`.
     nodes: Vec<String>,
+    /// Folder of the function in sysfs.
+    folder: PathBuf,
+    /// The nodes of this process, if it drives the function.
+    driven: Option<Arc<Driven>>,
 }
 
 impl Card {
+    /// Drives the card from this process, through the kernel's `vfio-pci` and an IOMMU. The returned
+    /// card, its clones and what they open share the function, which no other process can open
+    /// meanwhile. Transfers and interrupts are as with the vendor's driver.
+    ///
+    /// # Errors
+    /// [`Error::NotVfio`], [`Error::NoIommu`], [`Error::NotDriven`], [`Error::Node`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use xdma::{BarOffset, CardAddr, Machine};
+    ///
+    /// // echo vfio-pci > /sys/bus/pci/devices/0000:3b:00.0/driver_override
+    /// // echo 0000:3b:00.0 > /sys/bus/pci/drivers_probe
+    /// let card = Machine::local().card("0000:3b:00.0".parse()?)?.vfio()?;
+    /// card.h2c(0)?.write(CardAddr(0x1000), &[1, 2, 3])?;
+    /// println!("{:#x}", card.user_bar()?.read32(BarOffset(0))?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn vfio(&self) -> Result<Card> {
+        let identity = (self.vendor, self.device);
+        match &self.driver {
+            Driver::Other(name) if name == VFIO => {
+                let dev = self.machine.dev();
+                let function = Vfio::open(self.address, identity, &self.folder, dev)?;
+                Card::driven(&self.machine, Arc::new(function), vfio::LIMIT)
+            }
+            driver => Err(Error::NotVfio {
+                address: self.address,
+                driver: driver.clone(),
+            }),
+        }
+    }
+
+    /// Drives a function from this process. A transfer fails if an engine completes no descriptor
+    /// within `limit`: a descriptor moves at most 64 KiB. [`Card::vfio`] uses 10 s, as the vendor's
+    /// driver does.
+    ///
+    /// # Errors
+    /// [`Error::NotDriven`] when the function has no XDMA core, or an engine of the core does not
+    /// stop.
+    pub fn driven(machine: &Machine, function: Arc<dyn Function>, limit: Duration) -> Result<Card> {
+        let address = function.address();
+        let (vendor, device) = function.identity();
+        let driven = Driven::new(Arc::clone(&function), limit);
+        let driven = driven.map_err(|source| Error::NotDriven { address, source })?;
+        Ok(Card {
+            machine: machine.clone(),
+            address,
+            vendor,
+            device,
+            driver: Driver::Process,
+            bars: function.bars(),
+            number: None,
+            nodes: driven.names(),
+            folder: function.folder().to_owned(),
+            driven: Some(Arc::new(driven)),
+        })
+    }
+
     /// PCI address.
     #[must_use]
     pub fn address(&self) -> PciAddress {
@@ -208,7 +283,7 @@ impl Card {
     /// Returns whether the card is still on the bus.
     #[must_use]
     pub fn is_present(&self) -> bool {
-        self.folder().exists()
+        self.folder.exists()
     }
 
     /// Maps the whole BAR of the design's registers.
@@ -257,7 +332,7 @@ impl Card {
     pub fn bypass_bar(&self) -> Result<Bar> {
         let bar = self.layout().bypass;
         if let (Some(bar), true) = (bar, self.driver.is_xdma()) {
-            let combined = self.folder().join(format!("resource{bar}_wc"));
+            let combined = self.folder.join(format!("resource{bar}_wc"));
             let bytes = usize::try_from(self.bars[bar]).unwrap_or(usize::MAX);
             if let Ok(memory) = self.machine.nodes().map(&combined, 0, bytes) {
                 return Ok(Bar::new(memory, combined));
@@ -276,7 +351,7 @@ impl Card {
             &format!("h2c_{channel}"),
             "the design has fewer host-to-card channels",
         )?;
-        let io = self.machine.nodes().dma(node.path(), Way::ToCard);
+        let io = self.opener().dma(node.path(), Way::ToCard);
         H2c::new(opened(io, &node)?, node)
     }
 
@@ -289,7 +364,7 @@ impl Card {
             &format!("c2h_{channel}"),
             "the design has fewer card-to-host channels",
         )?;
-        let io = self.machine.nodes().dma(node.path(), Way::FromCard);
+        let io = self.opener().dma(node.path(), Way::FromCard);
         C2h::new(opened(io, &node)?, node)
     }
 
@@ -302,14 +377,14 @@ impl Card {
             &format!("events_{number}"),
             "the design has fewer user interrupts",
         )?;
-        let io = self.machine.nodes().event(node.path());
+        let io = self.opener().event(node.path());
         Ok(Event::new(opened(io, &node)?, node))
     }
 
     fn bar(&self, name: &str, first: u64, bytes: u64, advice: &'static str) -> Result<Bar> {
         let node = self.node(name, advice)?;
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
-        match self.machine.nodes().map(node.path(), first, length) {
+        match self.opener().map(node.path(), first, length) {
             Ok(memory) => Ok(Bar::new(memory, node.into_path())),
             Err(source) => Err(node.error(Doing::Map, At::bytes(first, bytes), source)),
         }
@@ -317,20 +392,26 @@ impl Card {
 
     fn node(&self, name: &str, advice: &'static str) -> Result<Node> {
         let address = self.address;
+        let missing = || Error::NoNode {
+            address,
+            what: name.into(),
+            advice,
+        };
         match self.number {
+            _ if self.driven.is_some() => {
+                let path = PathBuf::from(format!("vfio/{address}/{name}"));
+                let node = Node::new(path, address, self.folder.clone());
+                self.has(name).then_some(node).ok_or_else(missing)
+            }
             _ if !self.driver.is_xdma() => Err(Error::Driver {
                 address,
                 driver: self.driver.clone(),
             }),
             Some(number) if self.has(name) => {
                 let path = self.machine.dev().join(format!("{XDMA}{number}_{name}"));
-                Ok(Node::new(path, address, self.folder()))
+                Ok(Node::new(path, address, self.folder.clone()))
             }
-            _ => Err(Error::NoNode {
-                address,
-                what: name.into(),
-                advice,
-            }),
+            _ => Err(missing()),
         }
     }
 
@@ -345,8 +426,12 @@ impl Card {
         numbers
     }
 
-    fn folder(&self) -> PathBuf {
-        self.machine.folder(self.address)
+    /// Opens the nodes of the card.
+    fn opener(&self) -> &dyn Nodes {
+        match &self.driven {
+            Some(driven) => &**driven,
+            None => &**self.machine.nodes(),
+        }
     }
 }
 
@@ -382,6 +467,8 @@ pub(crate) fn read_card(machine: &Machine, address: PciAddress) -> Result<Option
         bars: bars(&folder.join("resource"))?,
         number,
         nodes,
+        folder,
+        driven: None,
     }))
 }
 

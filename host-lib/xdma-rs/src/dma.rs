@@ -152,9 +152,12 @@ impl H2c {
             let Channel {
                 io, node, staging, ..
             } = &mut self.0;
+            let is_interruptible = io.is_interruptible();
             let staged = staging.facing(at, part.len(), node)?;
             staged.copy_from_slice(&data[part]);
-            let result = node.transfer(Doing::Write, at, staged.len(), || io.pwrite(staged, at.0));
+            let result = node.transfer(Doing::Write, at, staged.len(), is_interruptible, || {
+                io.pwrite(staged, at.0)
+            });
             self.0.ended(result, None)?;
         }
         Ok(())
@@ -190,8 +193,11 @@ impl H2c {
         self.0.faces(to, buffer)?;
         for (at, part) in parts(to, buffer.len(), MOST) {
             let Channel { io, node, .. } = &self.0;
+            let is_interruptible = io.is_interruptible();
             let bytes = &buffer[part];
-            let result = node.transfer(Doing::Write, at, bytes.len(), || io.pwrite(bytes, at.0));
+            let result = node.transfer(Doing::Write, at, bytes.len(), is_interruptible, || {
+                io.pwrite(bytes, at.0)
+            });
             self.0.ended(result, Some(buffer))?;
         }
         Ok(())
@@ -220,8 +226,11 @@ impl C2h {
             let Channel {
                 io, node, staging, ..
             } = &mut self.0;
+            let is_interruptible = io.is_interruptible();
             let staged = staging.facing(at, part.len(), node)?;
-            let result = node.transfer(Doing::Read, at, part.len(), || io.pread(staged, at.0));
+            let result = node.transfer(Doing::Read, at, part.len(), is_interruptible, || {
+                io.pread(staged, at.0)
+            });
             if result.is_ok() {
                 data[part].copy_from_slice(staged);
             }
@@ -239,8 +248,11 @@ impl C2h {
         self.0.faces(from, buffer)?;
         for (at, part) in parts(from, buffer.len(), MOST) {
             let Channel { io, node, .. } = &self.0;
+            let is_interruptible = io.is_interruptible();
             let bytes = &mut buffer[part];
-            let result = node.transfer(Doing::Read, at, bytes.len(), || io.pread(bytes, at.0));
+            let result = node.transfer(Doing::Read, at, bytes.len(), is_interruptible, || {
+                io.pread(bytes, at.0)
+            });
             self.0.ended(result, Some(buffer))?;
         }
         Ok(())

@@ -36,6 +36,37 @@ pub enum Error {
         /// The driver that is bound to the card.
         driver: crate::Driver,
     },
+    /// The function is not driven by `vfio-pci`.
+    #[error(
+        "{address} is driven by {}, not by vfio-pci; write vfio-pci to driver_override of the \
+         function in sysfs, unbind its driver, and write its address to drivers_probe",
+        driver.name()
+    )]
+    NotVfio {
+        /// The card.
+        address: PciAddress,
+        /// The driver that is bound to the card.
+        driver: crate::Driver,
+    },
+    /// The function is behind no IOMMU.
+    #[error(
+        "{address} is in no IOMMU group, so it can't be driven safely from user space; enable the \
+         IOMMU (intel_iommu=on, amd_iommu=on) and boot again"
+    )]
+    NoIommu {
+        /// The card.
+        address: PciAddress,
+    },
+    /// The function can't be driven from user space.
+    #[error(
+        "{address} can't be driven from user space: {source}; reset the card, or program it again"
+    )]
+    NotDriven {
+        /// The card.
+        address: PciAddress,
+        /// The reason.
+        source: io::Error,
+    },
     /// The driver has created no such node.
     #[error("{address} has no {what}; {advice}")]
     NoNode {

@@ -133,7 +133,7 @@ impl Event {
     fn take(&mut self) -> Result<()> {
         let mut flag = [0; 4];
         self.node
-            .transfer(Doing::Read, crate::CardAddr(0), flag.len(), || {
+            .transfer(Doing::Read, crate::CardAddr(0), flag.len(), true, || {
                 self.io.read(&mut flag)
             })
     }

@@ -61,8 +61,10 @@ mod bar;
 mod card;
 mod config;
 mod dma;
+mod engine;
 mod error;
 mod event;
+mod function;
 mod lock;
 mod machine;
 mod node;
@@ -70,6 +72,7 @@ pub mod nodes;
 mod slot;
 #[cfg(feature = "standin")]
 pub mod standin;
+mod vfio;
 
 pub use address::{BadAddress, BarOffset, CardAddr, PciAddress};
 pub use bar::Bar;
@@ -78,5 +81,6 @@ pub use config::{Config, command, device_control};
 pub use dma::{C2h, DmaBuffer, H2c};
 pub use error::{At, Doing, Error, Result};
 pub use event::Event;
+pub use function::{DmaMemory, Function};
 pub use lock::{CardLock, LockError};
 pub use machine::Machine;

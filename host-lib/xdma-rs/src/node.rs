@@ -79,12 +79,18 @@ impl Node {
         doing: Doing,
         card: CardAddr,
         bytes: usize,
+        is_interruptible: bool,
         mut call: impl FnMut() -> io::Result<usize>,
     ) -> Result<()> {
         let at = At::bytes(card.0, bytes as u64);
         let mut again = AGAIN;
         loop {
-            match without_signals(&mut call) {
+            let result = if is_interruptible {
+                without_signals(&mut call)
+            } else {
+                call()
+            };
+            match result {
                 Ok(done) if done == bytes => return Ok(()),
                 Ok(done) => {
                     return Err(Error::Short {

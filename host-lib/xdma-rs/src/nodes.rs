@@ -13,6 +13,7 @@ use std::time::Duration;
 mod system;
 
 pub use system::System;
+pub(crate) use system::{Bar, wait_readable};
 
 /// Opens device nodes.
 pub trait Nodes: Debug + Send + Sync {
@@ -94,6 +95,11 @@ pub trait Dma: Send + Sync {
     /// # Errors
     /// The system's error.
     fn pwrite(&self, buffer: &[u8], at: u64) -> io::Result<usize>;
+
+    /// Whether a signal ends a call before the engine has stopped. The caller then blocks signals.
+    fn is_interruptible(&self) -> bool {
+        true
+    }
 }
 
 /// An event's node.

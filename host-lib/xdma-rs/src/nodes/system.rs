@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
@@ -47,7 +47,8 @@ impl Nodes for System {
     }
 }
 
-struct Bar(MmapRaw);
+/// A mapped BAR.
+pub(crate) struct Bar(pub(crate) MmapRaw);
 
 impl Bar {
     /// The address of an access, if the access is in the mapping and aligned.
@@ -115,25 +116,30 @@ impl Dma for Channel {
     }
 }
 
+/// Waits until a file can be read, without limit if `timeout` is `None`.
+pub(crate) fn wait_readable(file: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
+    // Rounds up, because rounding a short time-out to 0 would cause a busy loop.
+    let milliseconds = timeout.map(|timeout| timeout.as_micros().div_ceil(1000));
+    let timeout = match milliseconds {
+        None => PollTimeout::NONE,
+        Some(milliseconds) => PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX),
+    };
+    let mut asked = [PollFd::new(file, PollFlags::POLLIN)];
+    poll(&mut asked, timeout)?;
+    match asked[0].revents() {
+        Some(found) if found.intersects(PollFlags::POLLIN) => Ok(true),
+        Some(found) if found.is_empty() => Ok(false),
+        // For a card that has left the bus, the driver returns an error number in place of a
+        // poll mask.
+        _ => Err(Errno::ENODEV.into()),
+    }
+}
+
 struct Event(File);
 
 impl EventNode for Event {
     fn poll(&self, timeout: Option<Duration>) -> io::Result<bool> {
-        // Rounds up, because rounding a short time-out to 0 would cause a busy loop.
-        let milliseconds = timeout.map(|timeout| timeout.as_micros().div_ceil(1000));
-        let timeout = match milliseconds {
-            None => PollTimeout::NONE,
-            Some(milliseconds) => PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX),
-        };
-        let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
-        poll(&mut asked, timeout)?;
-        match asked[0].revents() {
-            Some(found) if found.intersects(PollFlags::POLLIN) => Ok(true),
-            Some(found) if found.is_empty() => Ok(false),
-            // For a card that has left the bus, the driver returns an error number in place of a
-            // poll mask.
-            _ => Err(Errno::ENODEV.into()),
-        }
+        wait_readable(self.0.as_fd(), timeout)
     }
 
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use xdma::standin::{Memory, Shape, StandIn};
-use xdma::{Driver, Error, Layout, PciAddress};
+use xdma::{Driver, Error, Layout, Machine, PciAddress};
 
 fn standin(shape: Shape) -> StandIn {
     StandIn::with(shape, Memory::new(4096)).expect("a stand-in")
@@ -135,7 +136,56 @@ fn another_driver_is_an_error_with_a_remedy() {
     fs::create_dir_all(standin.sys().join("bus/platform/drivers/xdma")).expect("a folder");
     refused(&Driver::Mainline, "unload it");
     symlink("../../drivers/vfio-pci", &link).expect("a link");
-    refused(&Driver::Other("vfio-pci".into()), "unbind it");
+    refused(
+        &Driver::Other("vfio-pci".into()),
+        "drive the card from user space",
+    );
+    fs::remove_file(&link).expect("a link");
+    symlink("../../drivers/other", &link).expect("a link");
+    refused(&Driver::Other("other".into()), "unbind it");
+}
+
+#[test]
+fn a_card_that_vfio_cannot_open_is_an_error_with_a_remedy() {
+    let standin = standin(Shape::default());
+    let vfio = || {
+        let nodes = Arc::new(xdma::nodes::System);
+        let machine = Machine::at(standin.sys(), standin.sys().join("dev"), nodes);
+        let card = machine.only_card().expect("the card");
+        card.vfio().expect_err("no VFIO")
+    };
+    let error = vfio();
+    assert!(
+        matches!(&error, Error::NotVfio { driver, .. } if driver.is_xdma()),
+        "{error}"
+    );
+    assert!(error.to_string().contains("driver_override"), "{error}");
+    let link = folder(&standin).join("driver");
+    fs::remove_file(&link).expect("a link");
+    symlink("../../drivers/vfio-pci", &link).expect("a link");
+    let error = vfio();
+    assert!(matches!(error, Error::NoIommu { .. }), "{error}");
+    assert!(error.to_string().contains("intel_iommu=on"), "{error}");
+    let group = folder(&standin).join("iommu_group");
+    symlink("../../../kernel/iommu_groups/7", &group).expect("a link");
+    let error = vfio();
+    let text = error.to_string();
+    assert!(
+        text.contains("opening") && text.contains("dev/vfio/vfio"),
+        "{text}"
+    );
+    // Files in their places that do not know the requests.
+    let dev = standin.sys().join("dev/vfio");
+    fs::create_dir_all(&dev).expect("a folder");
+    fs::write(dev.join("vfio"), "").expect("a file");
+    let text = vfio().to_string();
+    assert!(text.contains("dev/vfio/7"), "{text}");
+    fs::write(dev.join("7"), "").expect("a file");
+    let text = vfio().to_string();
+    assert!(
+        text.contains("dev/vfio/7") && text.contains("Inappropriate ioctl"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! A PCI function that a program drives itself, without a driver in the kernel.
+
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+
+use crate::PciAddress;
+use crate::nodes::{EventNode, Mapping};
+
+/// Access to a PCI function from user space: BARs, memory for DMA, and interrupts.
+///
+/// [`Card::vfio`](crate::Card::vfio) uses the function of the kernel's VFIO.
+/// [`Card::driven`](crate::Card::driven) takes any other, such as a model of a card in a test.
+pub trait Function: Debug + Send + Sync {
+    /// PCI address.
+    fn address(&self) -> PciAddress;
+    /// PCI vendor ID and device ID.
+    fn identity(&self) -> (u16, u16);
+    /// A folder that exists as long as the function, such as that of the function in sysfs.
+    fn folder(&self) -> &Path;
+    /// Length of each BAR in bytes; 0 for a BAR that is absent.
+    fn bars(&self) -> [u64; 6];
+    /// Number of MSI-X vectors.
+    fn vectors(&self) -> u32;
+
+    /// Maps `bytes` from `first`, a multiple of a page, of a BAR.
+    ///
+    /// # Errors
+    /// The system's error; EINVAL when the BAR is shorter.
+    fn map(&self, bar: usize, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>>;
+
+    /// Allocates memory that the function can read and write by DMA. The memory is zero.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>>;
+
+    /// Returns the event of an MSI-X vector.
+    ///
+    /// # Errors
+    /// The system's error; EINVAL when there is no such vector.
+    fn interrupt(&self, vector: u32) -> io::Result<Box<dyn EventNode>>;
+}
+
+/// Memory that a function reads and writes by DMA while the program uses it. The memory is
+/// contiguous for the function. Accesses beyond its end move nothing and read 0.
+pub trait DmaMemory: Send + Sync {
+    /// Address for the function, a multiple of 4096.
+    fn address(&self) -> u64;
+    /// Copies from the memory.
+    fn read(&self, offset: usize, data: &mut [u8]);
+    /// Copies to the memory.
+    fn write(&self, offset: usize, data: &[u8]);
+    /// Reads 32 bits with one access.
+    fn load32(&self, offset: usize) -> u32;
+}
