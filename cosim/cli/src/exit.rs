@@ -217,6 +217,9 @@ pub enum Error {
     /// A cluster can't be served.
     #[error("{0}")]
     Serve(#[from] alcor_serve::ServeError),
+    /// A virtual card can't be served.
+    #[error("{0}")]
+    Vcard(#[from] alcor_vcard::Error),
     /// A process can't be traced.
     #[error("cannot be traced: {0}")]
     Trace(io::Error),
@@ -269,6 +272,7 @@ impl From<&Error> for Exit {
             | Error::Store(_)
             | Error::HostName(_)
             | Error::Trace(_)
+            | Error::Vcard(_)
             | Error::Signals(_)
             | Error::Setup(_)
             | Error::Rival { .. } => Exit::Environment,

@@ -19,6 +19,7 @@ mod serve;
 mod served;
 mod setup;
 mod store;
+mod vcard;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ enum Command {
     Regress(regress::Args),
     Run(run::Args),
     Serve(serve::Args),
+    Vcard(vcard::Args),
     Bench(bench::Args),
     Build(build::Args),
     Clean(clean::Args),
@@ -72,6 +74,7 @@ impl Command {
             Command::Regress(args) => regress::run(&args),
             Command::Run(args) => run::run(&args),
             Command::Serve(args) => serve::run(&args),
+            Command::Vcard(args) => vcard::run(&args),
             Command::ExecRank(args) => run::exec::run(&args),
             Command::CountPuts(args) => bench::be_counted(&args),
             Command::Bench(args) => bench::run(&args),

@@ -190,6 +190,13 @@ impl FreeBoard {
         Ok(self.risen.swap(0, Ordering::Relaxed))
     }
 
+    /// Levels of the ranks' interrupts, a bit for each, and the cycle.
+    #[must_use]
+    pub fn interrupts(&self) -> (u32, u64) {
+        let chip = self.chip.lock().unwrap_or_else(PoisonError::into_inner);
+        (chip.mailbox().irq(), chip.now())
+    }
+
     /// Locks the board if no thread uses it.
     fn idle_chip(&self) -> Option<MutexGuard<'_, Chip>> {
         if self.accesses.load(Ordering::Relaxed) != 0 {

@@ -411,6 +411,11 @@ impl Mailbox {
         std::mem::take(&mut self.risen)
     }
 
+    /// Levels of the interrupts in the cycle before the last edge.
+    pub(crate) fn irq(&self) -> u32 {
+        self.irq
+    }
+
     /// Bit mask of the ranks that the last edge woke.
     pub(crate) fn woken(&self) -> u32 {
         self.woken

@@ -1,0 +1,125 @@
+//! Memory of the guest, as the virtual machine shares it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use vm_memory::{Bytes, MemoryRegionAddress};
+use vm_memory::{FileOffset, GuestAddress, GuestRegionMmap, MmapRegion};
+
+use crate::xdma::HostMemory;
+
+/// Ranges of addresses that the card can reach by DMA, by their first address. With a virtual
+/// IOMMU, these are the ranges that a driver in the guest has mapped.
+#[derive(Debug, Default)]
+pub(crate) struct Guest {
+    ranges: BTreeMap<u64, Range>,
+}
+
+#[derive(Debug)]
+struct Range {
+    memory: GuestRegionMmap,
+    bytes: u64,
+    is_readable: bool,
+    is_writable: bool,
+}
+
+fn invalid(problem: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, problem)
+}
+
+impl Guest {
+    /// Adds a range that `file` holds from `offset`.
+    pub(crate) fn map(
+        &mut self,
+        (address, bytes): (u64, u64),
+        file: Option<File>,
+        offset: u64,
+        (is_readable, is_writable): (bool, bool),
+    ) -> io::Result<()> {
+        // Memory that is not shared, and windows of other devices, come without a file. A DMA access
+        // to such a range fails.
+        let Some(file) = file else { return Ok(()) };
+        let length =
+            usize::try_from(bytes).map_err(|_| invalid("a range beyond the address space"))?;
+        let end = address
+            .checked_add(bytes)
+            .ok_or_else(|| invalid("a range that wraps"))?;
+        if bytes == 0
+            || self
+                .ranges
+                .range(..end)
+                .next_back()
+                .is_some_and(|(&at, range)| at + range.bytes > address)
+        {
+            return Err(invalid("an empty range, or one that overlaps another"));
+        }
+        let region = MmapRegion::from_file(FileOffset::new(file, offset), length)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        let memory = GuestRegionMmap::new(region, GuestAddress(address))
+            .ok_or_else(|| invalid("a range that wraps"))?;
+        let range = Range {
+            memory,
+            bytes,
+            is_readable,
+            is_writable,
+        };
+        self.ranges.insert(address, range);
+        Ok(())
+    }
+
+    /// Removes the ranges between two addresses.
+    pub(crate) fn unmap(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes);
+        self.ranges
+            .retain(|&at, range| at.saturating_add(range.bytes) <= address || at >= end);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// Calls `access` with each part of an access, its place in a range, and its position. Returns
+    /// whether all of it exists.
+    fn each(
+        &self,
+        at: u64,
+        length: usize,
+        mut access: impl FnMut(&Range, MemoryRegionAddress, std::ops::Range<usize>) -> bool,
+    ) -> bool {
+        let mut done = 0;
+        while done < length {
+            let Some(address) = at.checked_add(done as u64) else {
+                return false;
+            };
+            let Some((&first, range)) = self.ranges.range(..=address).next_back() else {
+                return false;
+            };
+            let inside = address - first;
+            if inside >= range.bytes {
+                return false;
+            }
+            let part = usize::try_from(range.bytes - inside).unwrap_or(usize::MAX);
+            let end = length.min(done.saturating_add(part));
+            if !access(range, MemoryRegionAddress(inside), done..end) {
+                return false;
+            }
+            done = end;
+        }
+        true
+    }
+}
+
+impl HostMemory for Guest {
+    fn read(&self, at: u64, data: &mut [u8]) -> bool {
+        self.each(at, data.len(), |range, place, part| {
+            range.is_readable && range.memory.read_slice(&mut data[part], place).is_ok()
+        })
+    }
+
+    fn write(&self, at: u64, data: &[u8]) -> bool {
+        self.each(at, data.len(), |range, place, part| {
+            range.is_writable && range.memory.write_slice(&data[part], place).is_ok()
+        })
+    }
+}

@@ -1,0 +1,335 @@
+//! The driver in user space over the model of the core.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use alcor_vcard::xdma::{Shape, status};
+use xdma::{C2h, Card, CardAddr, DmaBuffer, Driver, Error, H2c, Machine};
+
+use crate::bytes::Bytes;
+use crate::host::{Model, ModelFunction};
+
+const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(50);
+
+struct Bench {
+    model: Arc<Model>,
+    card: Card,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.model.end();
+    }
+}
+
+impl Bench {
+    fn new(limit: Duration) -> Bench {
+        let mut memory = Bytes::new(0x8000, 4 << 20);
+        memory.refused = 0x1_0000..0x1_1000;
+        let shape = Shape {
+            user_interrupts: 6,
+            ..Shape::default()
+        };
+        Bench::over(Model::start(shape, memory), limit)
+    }
+
+    fn over(model: Arc<Model>, limit: Duration) -> Bench {
+        let function = Arc::new(ModelFunction(Arc::clone(&model)));
+        let card = Card::driven(&Machine::local(), function, limit).expect("a core");
+        Bench { model, card }
+    }
+
+    fn h2c(&self, channel: u32) -> H2c {
+        self.card.h2c(channel).expect("a channel")
+    }
+
+    fn c2h(&self, channel: u32) -> C2h {
+        self.card.c2h(channel).expect("a channel")
+    }
+}
+
+fn data(length: usize, seed: usize) -> Vec<u8> {
+    (0..length)
+        .map(|at| (at * 31 + at / 251 + seed) as u8)
+        .collect()
+}
+
+/// The text of an error, which is one of the system.
+fn text(error: &Error) -> String {
+    let Error::Node { source, .. } = error else {
+        panic!("{error}");
+    };
+    source.to_string()
+}
+
+#[test]
+fn the_card_is_described() {
+    let bench = Bench::new(LONG);
+    let card = &bench.card;
+    assert_eq!(*card.driver(), Driver::Process);
+    assert_eq!((card.vendor(), card.device()), (0x10ee, 0x903f));
+    assert_eq!(
+        (card.h2c_channels(), card.c2h_channels()),
+        (vec![0, 1], vec![0, 1])
+    );
+    assert_eq!(card.events(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(
+        (
+            card.layout().user,
+            card.layout().control,
+            card.layout().bypass
+        ),
+        (None, Some(0), None)
+    );
+    assert!(card.is_present());
+    assert!(matches!(card.user_bar(), Err(Error::NoNode { .. })));
+    assert!(matches!(card.h2c(2), Err(Error::NoNode { .. })));
+}
+
+#[test]
+fn data_of_any_length_and_alignment_comes_back() {
+    let bench = Bench::new(LONG);
+    let (mut to, mut from) = (bench.h2c(1), bench.c2h(0));
+    for (at, length) in [
+        (0x8000, 1),
+        (0x8003, 5),
+        (0x8ffe, 4),
+        (0x2_0001, 65536),
+        (0x2_0fff, 65537),
+        (0x10_0000, 2_500_001),
+    ] {
+        let sent = data(length, at as usize);
+        to.write(CardAddr(at), &sent).expect("a write");
+        assert!(bench.model.card.get(at, length) == sent, "{at:#x}+{length}");
+        let mut found = vec![0; length];
+        from.read(CardAddr(at), &mut found).expect("a read");
+        assert!(found == sent, "{at:#x}+{length}");
+    }
+    let mut buffer = DmaBuffer::facing(CardAddr(0x8010), 3_000_000).expect("memory");
+    buffer.copy_from_slice(&data(3_000_000, 5));
+    let result = to.write_buffer(CardAddr(0x8_0000 + 0x10), &buffer);
+    result.expect("a write without the copy");
+    assert!(bench.model.card.get(0x8_0010, 3_000_000) == buffer[..]);
+}
+
+#[test]
+fn channels_are_shared_by_threads() {
+    let bench = Bench::new(LONG);
+    std::thread::scope(|scope| {
+        for rank in 0..4_u32 {
+            let (mut to, mut from) = (bench.h2c(rank % 2), bench.c2h(rank % 2));
+            scope.spawn(move || {
+                let at = CardAddr(0x2_0000 + 0x4_0000 * u64::from(rank));
+                for round in 0..20 {
+                    let sent = data(1000 + 997 * round, rank as usize);
+                    to.write(at, &sent).expect("a write");
+                    let mut found = vec![0; sent.len()];
+                    from.read(at, &mut found).expect("a read");
+                    assert!(found == sent, "rank {rank}, round {round}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn errors_of_the_engine_are_named_and_the_channel_goes_on() {
+    let bench = Bench::new(LONG);
+    let (mut to, mut from) = (bench.h2c(0), bench.c2h(0));
+    let began = Instant::now();
+    let error = to.write(CardAddr(0), &[1, 2]).expect_err("no card memory");
+    assert!(
+        text(&error).contains("write to the card: decode error"),
+        "{error}"
+    );
+    let error = to.write(CardAddr(0x1_0000), &[1, 2]).expect_err("refused");
+    assert!(
+        text(&error).contains("write to the card: slave error"),
+        "{error}"
+    );
+    let error = from
+        .read(CardAddr(u64::MAX - 5), &mut [0; 4])
+        .expect_err("no card memory");
+    assert!(
+        text(&error).contains("read of the card: decode error"),
+        "{error}"
+    );
+    assert!(
+        from.read(CardAddr(u64::MAX), &mut [0; 4]).is_err(),
+        "the address wraps"
+    );
+    // A piece of many: the first ones are written.
+    let error = to.write(CardAddr(0x40_0000 - 0x1_0000), &data(200_000, 1));
+    assert!(text(&error.expect_err("beyond the end")).contains("decode error"));
+    assert!(began.elapsed() < LONG / 2, "errors need no time-out");
+    to.write(CardAddr(0x9000), &[1, 2]).expect("a write");
+    let mut found = [0; 2];
+    from.read(CardAddr(0x9000), &mut found).expect("a read");
+    assert_eq!(found, [1, 2]);
+}
+
+#[test]
+fn a_transfer_that_stands_still_times_out_and_its_memory_is_kept() {
+    let bench = Bench::new(SHORT);
+    let mut to = bench.h2c(0);
+    to.write(CardAddr(0x9000), &[1]).expect("a write");
+    bench.model.moves.store(false, Ordering::Relaxed);
+    let model = Arc::clone(&bench.model);
+    // The engine fetches its descriptor, and then stands still.
+    let stands = std::thread::spawn(move || {
+        while !model.with(|core| core.is_busy()) {
+            std::thread::yield_now();
+        }
+        model.with(|core| {
+            core.step(&model.host, &model.card);
+            core.step(&model.host, &model.card);
+            core.set_bus_master(false);
+        });
+    });
+    let in_use = || bench.model.host.in_use.load(Ordering::Relaxed);
+    let before = in_use();
+    let error = to
+        .write(CardAddr(0x9000), &[2; 8])
+        .expect_err("no progress");
+    assert!(matches!(error, Error::TransferTimedOut { .. }), "{error}");
+    let error = to
+        .write(CardAddr(0x9000), &[2])
+        .expect_err("the channel is lost");
+    assert!(matches!(error, Error::ChannelLost { .. }), "{error}");
+    stands.join().expect("no panic");
+    // Nobody else gets the channel, whose engine is still busy.
+    let error = bench
+        .h2c(0)
+        .write(CardAddr(0x9000), &[2])
+        .expect_err("the channel is lost");
+    assert!(matches!(error, Error::TransferTimedOut { .. }), "{error}");
+    assert_eq!(in_use(), before);
+    // The engine goes on, reads the memory, and nothing breaks.
+    bench.model.with(|core| core.set_bus_master(true));
+    bench.model.moves.store(true, Ordering::Relaxed);
+    while bench.model.with(|core| core.read(0x40)) & status::BUSY != 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(bench.model.card.get(0x9000, 8), [2; 8]);
+    bench
+        .h2c(1)
+        .write(CardAddr(0x9000), &[3])
+        .expect("the other channel works");
+    // A new owner finds the core in this state, and takes it over.
+    let next = Bench::over(Arc::clone(&bench.model), LONG);
+    next.h2c(0).write(CardAddr(0x9000), &[4]).expect("a write");
+    assert_eq!(bench.model.card.get(0x9000, 1), [4]);
+}
+
+#[test]
+fn a_slow_engine_that_makes_progress_is_no_time_out() {
+    let bench = Bench::new(SHORT);
+    bench.model.moves.store(false, Ordering::Relaxed);
+    let model = Arc::clone(&bench.model);
+    let slow = std::thread::spawn(move || {
+        // 10 descriptors of 65 steps: each takes less than the limit, all take more.
+        for _ in 0..10 * 66 + 20 {
+            std::thread::sleep(Duration::from_micros(300));
+            model.with(|core| core.step(&model.host, &model.card));
+        }
+    });
+    let began = Instant::now();
+    bench
+        .h2c(0)
+        .write(CardAddr(0x10_0000), &data(10 << 16, 3))
+        .expect("a write");
+    assert!(began.elapsed() > 2 * SHORT, "{:?}", began.elapsed());
+    slow.join().expect("no panic");
+}
+
+#[test]
+fn a_reset_in_the_middle_of_a_transfer_is_an_error() {
+    let bench = Bench::new(LONG);
+    bench.model.moves.store(false, Ordering::Relaxed);
+    let model = Arc::clone(&bench.model);
+    let reset = std::thread::spawn(move || {
+        while !model.with(|core| core.is_busy()) {
+            std::thread::yield_now();
+        }
+        model.with(|core| {
+            core.step(&model.host, &model.card);
+            core.reset();
+        });
+    });
+    let error = bench
+        .h2c(0)
+        .write(CardAddr(0x9000), &[1; 64])
+        .expect_err("a reset");
+    assert!(
+        text(&error).contains("ended before its last descriptor"),
+        "{error}"
+    );
+    reset.join().expect("no panic");
+}
+
+#[test]
+fn a_card_that_has_left_is_an_error() {
+    let bench = Bench::new(LONG);
+    let mut to = bench.h2c(0);
+    bench.model.is_gone.store(true, Ordering::Relaxed);
+    let began = Instant::now();
+    let error = to.write(CardAddr(0x9000), &[1; 64]).expect_err("no card");
+    assert!(
+        matches!(error, Error::Node { .. } | Error::TransferTimedOut { .. }),
+        "{error}"
+    );
+    assert!(began.elapsed() < LONG / 2);
+    let function = Arc::new(ModelFunction(Arc::clone(&bench.model)));
+    let error = Card::driven(&Machine::local(), function, LONG).expect_err("no core");
+    assert!(
+        error.to_string().contains("no BAR has the identifiers"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_running_engine_of_a_former_owner_is_stopped() {
+    let bench = Bench::new(LONG);
+    // A list without an end, which is in memory that the next owner does not know.
+    let list = crate::bytes::Descriptor {
+        next: crate::host::BASE + 0xf0_0000,
+        ..crate::bytes::Descriptor::new(0, crate::host::BASE, 0x9000, 64)
+    };
+    let host = &bench.model.host;
+    alcor_vcard::xdma::HostMemory::write(host, list.next, &list.to_bytes());
+    bench.model.with(|core| {
+        core.write(0x4080, list.next as u32);
+        core.write(0x4084, (list.next >> 32) as u32);
+        core.write(0x04, 1);
+    });
+    let next = Bench::over(Arc::clone(&bench.model), LONG);
+    assert!(!bench.model.with(|core| core.is_busy()));
+    next.h2c(0).write(CardAddr(0x9000), &[4]).expect("a write");
+}
+
+#[test]
+fn user_interrupts_are_events() {
+    let bench = Bench::new(LONG);
+    let mut events: Vec<_> = (0..6)
+        .map(|event| bench.card.event(event).expect("an event"))
+        .collect();
+    for index in [5, 0, 3] {
+        assert!(!events[index].wait(Some(Duration::ZERO)).expect("a poll"));
+        // Twice: one event.
+        for level in [1 << index, 0, 1 << index] {
+            bench.model.with(|core| core.set_user_requests(level));
+        }
+        for (other, event) in events.iter_mut().enumerate() {
+            let found = event.wait(Some(Duration::ZERO)).expect("a poll");
+            assert_eq!(found, other == index, "event {other} of interrupt {index}");
+        }
+        bench.model.with(|core| core.set_user_requests(0));
+    }
+    // An event that nobody has opened is not enabled.
+    let other = Bench::over(Arc::clone(&bench.model), LONG);
+    let _one = other.card.event(1).expect("an event");
+    assert_eq!(other.model.with(|core| core.read(0x2004)), 0b10);
+    assert!(matches!(other.card.event(6), Err(Error::NoNode { .. })));
+}

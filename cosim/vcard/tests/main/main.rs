@@ -1,0 +1,9 @@
+//! Tests of the model of the core, of the card, and of the driver in user space over both.
+
+mod bytes;
+mod card;
+mod driver;
+mod engine;
+mod fuzz;
+mod host;
+mod socket;
