@@ -509,8 +509,13 @@ impl Run<'_> {
         it.wait_message(is_back)?;
         same_bytes("from the next holder", &self.noise(victim.0, self.rank), &it.read_vec(&back)?)?;
 
-        for request in unread {
-            refused("what was not read", Status::RankReset, it.wait(request))?;
+        let is_real = self.context.cluster().boards().iter().any(|board| !board.time_stands_still());
+        for (request, is_short) in unread.into_iter().zip([true, false]) {
+            let ended = it.wait(request);
+            // Where time is real, the victim may wait so long that its library takes short messages over.
+            if !(is_short && is_real && ended.is_ok()) {
+                refused("what was not read", Status::RankReset, ended)?;
+            }
         }
         if let Some(request) = waits {
             refused("a collective without the victim", Status::RankReset, it.wait(request))?;
