@@ -35,7 +35,7 @@ pub struct FreeBoard {
     /// that has just released the mutex gets it again, and a thread that waits for an interrupt
     /// locks it over and over.
     accesses: AtomicU32,
-    /// Interrupts that have risen since the last call of [`FreeBoard::pass`].
+    /// Interrupts that have risen since they were last taken.
     risen: AtomicU32,
 }
 
@@ -187,7 +187,13 @@ impl FreeBoard {
                 None => sleep(AWAY),
             }
         }
-        Ok(self.risen.swap(0, Ordering::Relaxed))
+        Ok(self.take_risen())
+    }
+
+    /// Takes the interrupts that have risen since the last call of this function or of
+    /// [`FreeBoard::pass`], a bit for each rank.
+    pub fn take_risen(&self) -> u32 {
+        self.risen.swap(0, Ordering::Relaxed)
     }
 
     /// Levels of the ranks' interrupts, a bit for each, and the cycle.

@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use alcor_abi::rank::IRQ_ENABLE;
 use alcor_cosim::{CosimError, FreeBoard};
 
 use crate::guest::Guest;
@@ -29,9 +30,7 @@ const CHANNELS: u32 = 2;
 const PAGE: u64 = 4096;
 /// Cycles after which a level that stays makes another message (`AGAIN` of `user_irq.sv`).
 const AGAIN: u64 = 65536;
-/// Time after the last activity for which simulated time advances without a pause.
-const ACTIVE: Duration = Duration::from_millis(200);
-/// Pause between two steps of simulated time of an idle card.
+/// Longest time without a look at an idle card. Each write ends this time.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A virtual card with an XDMA core and a simulated board.
@@ -50,7 +49,7 @@ struct Shared {
     bars: [Bar; 6],
     state: Mutex<State>,
     guest: RwLock<Guest>,
-    /// Notified at each access, which ends the pause of an idle card.
+    /// Notified at each write, which ends the pause of an idle card.
     accessed: Condvar,
     has_ended: AtomicBool,
     /// Whether a failure of the model has been logged.
@@ -64,8 +63,10 @@ struct State {
     /// Event file of each MSI-X vector, as the virtual machine set it.
     vectors: Vec<Option<File>>,
     user: UserInterrupts,
-    /// Time of the last access.
-    last: Instant,
+    /// Ranks whose interrupt is enabled, a bit for each: a guest waits for them.
+    armed: u32,
+    /// Whether a write may have given the card work since its last round.
+    has_news: bool,
 }
 
 /// Requests of the ranks' interrupts to the core, as `hw/board/u280/rtl/user_irq.sv` makes them.
@@ -130,7 +131,8 @@ impl VirtualCard {
                 vectors: (0..vectors).map(|_| None).collect(),
                 core,
                 user: UserInterrupts::default(),
-                last: Instant::now(),
+                armed: 0,
+                has_news: false,
             }),
             guest: RwLock::default(),
             accessed: Condvar::new(),
@@ -187,7 +189,6 @@ impl VirtualCard {
             }
             _ => {}
         }
-        shared.touch();
     }
 
     /// Writes to a BAR. The design and the core have registers of 32 bits: narrower writes to them
@@ -199,6 +200,7 @@ impl VirtualCard {
                 let registers = u64::from(shared.board.register_bytes());
                 for (at, value) in words(offset, data).filter(|&(at, _)| at < registers) {
                     shared.answer(shared.board.write32(at as u32, value));
+                    shared.follow_enable(at, value);
                 }
             }
             CORE_BAR => {
@@ -207,6 +209,7 @@ impl VirtualCard {
                 for (at, value) in words(offset, data).filter(|&(at, _)| at < end) {
                     state.core.write(at as u32, value);
                 }
+                state.has_news = true;
                 state.deliver();
             }
             BYPASS_BAR => {
@@ -231,6 +234,7 @@ impl VirtualCard {
             state.reset(&self.shared.bars);
         }
         state.follow_configuration();
+        state.has_news = true;
         drop(state);
         self.shared.touch();
     }
@@ -344,9 +348,26 @@ impl Shared {
             .ok()
     }
 
+    /// Ends the pause of an idle card.
     fn touch(&self) {
-        lock(&self.state).last = Instant::now();
         self.accessed.notify_all();
+    }
+
+    /// Notes a write to the interrupt enable register of a rank.
+    fn follow_enable(&self, at: u64, value: u32) {
+        let (page, register) = (at / PAGE, at % PAGE);
+        if register == u64::from(IRQ_ENABLE)
+            && let Some(rank) = page.checked_sub(1).filter(|&rank| rank < 32)
+        {
+            let mut state = lock(&self.state);
+            state.has_news = true;
+            let bit = 1 << rank;
+            state.armed = if value == 0 {
+                state.armed & !bit
+            } else {
+                state.armed | bit
+            };
+        }
     }
 
     /// Moves the card until it ends.
@@ -354,36 +375,42 @@ impl Shared {
         while !self.has_ended.load(Ordering::Relaxed) {
             if self.tick().is_break() {
                 let state = lock(&self.state);
-                let waited = self.accessed.wait_timeout(state, PAUSE);
-                drop(waited.unwrap_or_else(PoisonError::into_inner));
+                if !state.has_news {
+                    let waited = self.accessed.wait_timeout(state, PAUSE);
+                    drop(waited.unwrap_or_else(PoisonError::into_inner));
+                }
             }
         }
     }
 
-    /// One round: work of the engines, or else a short simulated time; then interrupts. Breaks if
-    /// the card is idle.
+    /// One round: work of the engines, or else a short simulated time if a guest waits for an
+    /// interrupt; then interrupts. Breaks if the card is idle.
     fn tick(&self) -> ControlFlow<()> {
-        let worked = {
+        let (worked, is_awaited) = {
             let guest = self.guest.read().unwrap_or_else(PoisonError::into_inner);
-            lock(&self.state).core.step(&*guest, self)
+            let mut state = lock(&self.state);
+            state.has_news = false;
+            let worked = state.core.step(&*guest, self);
+            (
+                worked,
+                state.armed & state.core.enabled_user_interrupts() != 0,
+            )
         };
-        let risen = if worked {
-            0
+        let risen = if worked || !is_awaited {
+            self.board.take_risen()
         } else {
             self.answer(self.board.pass()).unwrap_or(0)
         };
         let (levels, cycle) = self.board.interrupts();
         let mut state = lock(&self.state);
-        let before = state.user.requests;
         let falls = state.user.update(levels, risen, cycle);
         if falls != 0 {
             state.core.set_user_requests(levels & !falls);
         }
         state.core.set_user_requests(levels);
         state.deliver();
-        let is_active = worked || levels != before || falls != 0;
         let has_failed = self.has_failed.load(Ordering::Relaxed);
-        if has_failed || !is_active && state.last.elapsed() > ACTIVE {
+        if has_failed || !(worked || is_awaited) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use vfio_bindings::bindings::vfio::{
@@ -80,7 +81,9 @@ impl Socket {
         })?;
         let server = Server::from_owned_fd(listener.into(), true, irqs(card), regions(card));
         loop {
-            let result = server.run(&mut Connection { card });
+            // The crate of the protocol panics at some malformed messages of a virtual machine.
+            let run = AssertUnwindSafe(|| server.run(&mut Connection { card }));
+            let result = catch_unwind(run).unwrap_or(Err(vfio_user::Error::InvalidInput));
             card.disconnect();
             match result {
                 Ok(()) => log::info!("{}: the virtual machine has ended", self.path.display()),

@@ -24,7 +24,9 @@
 //! continue. The call returns an error if only a reset of the board helps: after an abort, after a
 //! run over several boards, or when an outstanding response of the rank never arrives.
 //!
-//! This crate has not run on a card. A test runs ranks as processes over one simulated board, and
+//! With `?driver=vfio`, one process owns all ranks of the card.
+//!
+//! This crate has not run on a card. `ci/vm` runs it in a virtual machine, on a virtual card. A test runs ranks as processes over one simulated board, and
 //! kills a process during its traffic (`cosim/standin/tests/processes.rs`).
 
 #![forbid(unsafe_code)]

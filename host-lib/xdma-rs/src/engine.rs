@@ -198,13 +198,8 @@ impl Driven {
 
     /// Names of the nodes.
     pub(crate) fn names(&self) -> Vec<String> {
-        let bars = self.function.bars();
         let mut names = vec!["control".to_owned()];
-        names.extend(
-            self.bar("user")
-                .filter(|&bar| bars[bar] != 0)
-                .map(|_| "user".into()),
-        );
+        names.extend(self.bar("user").map(|_| "user".into()));
         names.extend(self.bar("bypass").map(|_| "bypass".into()));
         names.extend((0..self.h2c.len()).map(|index| format!("h2c_{index}")));
         names.extend((0..self.c2h.len()).map(|index| format!("c2h_{index}")));

@@ -281,6 +281,7 @@ fn hint(doing: Doing, source: &io::Error) -> &'static str {
             .map_or(Errno::UnknownErrno, Errno::from_raw),
     ) {
         (_, Errno::EACCES | Errno::EPERM) => "; a udev rule can give the node to a group",
+        (Doing::Open, Errno::EBUSY) => "; another process drives the card, or occupies the engine",
         (_, Errno::EBUSY) => "; another transfer or a reset occupies the engine",
         (Doing::Map, Errno::EINVAL) => "; the mapping is longer than the BAR",
         (Doing::Write, Errno::EFAULT) => {

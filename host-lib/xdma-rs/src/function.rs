@@ -11,6 +11,46 @@ use crate::nodes::{EventNode, Mapping};
 ///
 /// [`Card::vfio`](crate::Card::vfio) uses the function of the kernel's VFIO.
 /// [`Card::driven`](crate::Card::driven) takes any other, such as a model of a card in a test.
+///
+/// # Examples
+/// ```
+/// use std::{io, path::Path, sync::Arc, time::Duration};
+/// use xdma::nodes::{EventNode, Mapping};
+/// use xdma::{Card, DmaMemory, Error, Function, Machine, PciAddress};
+///
+/// /// A function without BARs, so without an XDMA core.
+/// #[derive(Debug)]
+/// struct Empty;
+/// impl Function for Empty {
+///     fn address(&self) -> PciAddress {
+///         "0000:3b:00.0".parse().expect("an address")
+///     }
+///     fn identity(&self) -> (u16, u16) {
+///         (0x10ee, 0x903f)
+///     }
+///     fn folder(&self) -> &Path {
+///         Path::new("/")
+///     }
+///     fn bars(&self) -> [u64; 6] {
+///         [0; 6]
+///     }
+///     fn vectors(&self) -> u32 {
+///         0
+///     }
+///     fn map(&self, _: usize, _: u64, _: usize) -> io::Result<Box<dyn Mapping>> {
+///         Err(io::ErrorKind::NotFound.into())
+///     }
+///     fn memory(&self, _: usize) -> io::Result<Box<dyn DmaMemory>> {
+///         Err(io::ErrorKind::OutOfMemory.into())
+///     }
+///     fn interrupt(&self, _: u32) -> io::Result<Box<dyn EventNode>> {
+///         Err(io::ErrorKind::NotFound.into())
+///     }
+/// }
+///
+/// let card = Card::driven(&Machine::local(), Arc::new(Empty), Duration::from_secs(10));
+/// assert!(matches!(card, Err(Error::NotDriven { .. })));
+/// ```
 pub trait Function: Debug + Send + Sync {
     /// PCI address.
     fn address(&self) -> PciAddress;

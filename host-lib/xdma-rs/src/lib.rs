@@ -1,4 +1,5 @@
-//! Access to PCIe cards with an XDMA core, from user space, through the vendor's Linux driver.
+//! Access to PCIe cards with an XDMA core, from user space, through the vendor's Linux driver or
+//! through the kernel's `vfio-pci`.
 //!
 //! The XDMA core is AMD's DMA/Bridge Subsystem for PCI Express in memory-mapped mode. A design with
 //! this core has registers behind a BAR, memory behind DMA engines, and user interrupts. The
@@ -28,6 +29,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Without the vendor's driver, [`Card::vfio`] drives the core from this process. The nodes are then
+//! those of the process, with the names and properties of the table.
 //!
 //! Without a card, the feature `standin` serves the nodes in this process (module `standin`).
 //! The module [`tutorial`] writes a driver, tests the driver without a card, and runs it on a card.

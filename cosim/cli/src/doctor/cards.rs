@@ -47,7 +47,8 @@ fn describe(card: &Card) -> Finding {
     if !driver.is_xdma() {
         // Not every card of that vendor is for Alcor.
         return Ok(format!(
-            "{about}: not a board of Alcor, or without the vendor's xdma module"
+            "{about}: not a board of Alcor, or without the vendor's xdma module (?driver=vfio needs \
+             none)"
         ));
     }
     match identify(card) {

@@ -334,6 +334,12 @@ impl Core {
         self.look();
     }
 
+    /// User interrupts that are enabled, a bit for each.
+    #[must_use]
+    pub fn enabled_user_interrupts(&self) -> u32 {
+        self.user_enable
+    }
+
     /// Takes the vectors of `routed` whose messages are due, a bit for each. A message is due once a
     /// request and its enable bit are both set, and again after either was cleared. Messages of
     /// other vectors stay pending.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use alcor::{Cluster, GlobalRank, Job, Options, Rights};
-use alcor_abi::board::MAGIC;
+use alcor::{Cluster, GlobalRank, Job, Rights};
+use alcor_abi::board::{CYCLE_LO, MAGIC};
+use alcor_abi::rank::{ACK_EVENTS, IRQ_ENABLE, causes};
+use alcor_abi::rank_page;
 use alcor_cosim::CosimBackend;
 use alcor_vcard::{BYPASS_BAR, CORE_BAR, USER_BAR, VirtualCard};
 use alcor_xdma::XdmaBoard;
@@ -48,7 +50,37 @@ fn ranks_put_send_and_sleep() {
         })
         .expect("a run");
     assert_eq!(received, [(vec![1; 4], 9), (vec![0; 4], 7)]);
-    let _ = Options::default();
+}
+
+/// A rank that sleeps looks at its causes every 20 ms, so a lost interrupt fails no run of the library.
+#[test]
+fn interrupts_of_ranks_arrive() {
+    let (_function, card) = driven();
+    let user = card.user_bar().expect("registers");
+    let write = |rank, register, value| {
+        let at = u64::from(rank_page(rank) + register);
+        user.write32(BarOffset(at), value).expect("a write");
+    };
+    let mut events = [0, 1].map(|rank| card.event(rank).expect("an event"));
+    let mut wait = |rank: usize, limit| events[rank].wait(Some(limit)).expect("a poll");
+    let (long, short) = (Duration::from_secs(60), Duration::from_millis(100));
+    for rank in [1, 0, 1] {
+        write(rank, IRQ_ENABLE, causes::EVENT.put(1));
+        // An opcode that does not exist causes an event.
+        write(rank, 0x3fc, 0);
+        assert!(wait(rank as usize, long), "rank {rank}");
+        assert!(!wait(1 - rank as usize, Duration::ZERO), "the other rank");
+        write(rank, ACK_EVENTS, u32::MAX);
+        write(rank, IRQ_ENABLE, 0);
+    }
+    // Nobody waits, so time stands still.
+    let now = || user.read32(BarOffset(u64::from(CYCLE_LO))).expect("a read");
+    let before = now();
+    std::thread::sleep(short);
+    assert!(now().wrapping_sub(before) < 1000, "{before}");
+    write(0, IRQ_ENABLE, causes::EVENT.put(1));
+    std::thread::sleep(short);
+    assert!(now().wrapping_sub(before) > 1000, "{before}");
 }
 
 #[test]

@@ -143,8 +143,11 @@ fn virtual_machines_come_and_go() {
     );
     drop(client);
 
-    // Garbage, and half a message.
+    // The first message with a length that ends in its header, garbage, and half a message.
     for garbage in [
+        &[
+            1, 0, 1, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0,
+        ][..],
         &[0xff; 64][..],
         &[1, 0, 9, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..],
     ] {
