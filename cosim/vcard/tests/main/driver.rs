@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use alcor_vcard::xdma::{Shape, status};
+use alcor_vcard::xdma::{HostMemory, Shape, status};
 use xdma::{C2h, Card, CardAddr, DmaBuffer, Driver, Error, H2c, Machine};
 
 use crate::bytes::Bytes;
@@ -112,6 +112,38 @@ fn data_of_any_length_and_alignment_comes_back() {
     let result = to.write_buffer(CardAddr(0x8_0000 + 0x10), &buffer);
     result.expect("a write without the copy");
     assert!(bench.model.card.get(0x8_0010, 3_000_000) == buffer[..]);
+}
+
+/// The core may fetch a list in blocks of any size, so each descriptor states what follows.
+#[test]
+fn each_descriptor_describes_the_rest_of_the_list() {
+    let bench = Bench::new(LONG);
+    bench
+        .h2c(0)
+        .write(CardAddr(0x2_0000), &data(5 << 16, 1))
+        .expect("a write");
+    let [low, high, adjacent] =
+        [0x4080, 0x4084, 0x4088].map(|at| bench.model.with(|core| core.read(at)));
+    assert_eq!(adjacent, 4);
+    let first = u64::from(high) << 32 | u64::from(low);
+    for index in 0..5_u32 {
+        let at = first + 32 * u64::from(index);
+        let mut bytes = [0; 32];
+        assert!(HostMemory::read(&bench.model.host, at, &mut bytes));
+        let (words, _) = bytes.as_chunks();
+        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let flags = if index == 4 { 0x13 } else { 2 };
+        // Descriptors after the next one.
+        let adjacent = 3_u32.saturating_sub(index);
+        assert_eq!(
+            words[0],
+            0xad4b_0000 | adjacent << 8 | flags,
+            "descriptor {index}"
+        );
+        assert_eq!(words[1], 1 << 16);
+        let next = u64::from(words[7]) << 32 | u64::from(words[6]);
+        assert_eq!(next, if index == 4 { 0 } else { at + 32 });
+    }
 }
 
 #[test]
@@ -299,7 +331,7 @@ fn a_running_engine_of_a_former_owner_is_stopped() {
         ..crate::bytes::Descriptor::new(0, crate::host::BASE, 0x9000, 64)
     };
     let host = &bench.model.host;
-    alcor_vcard::xdma::HostMemory::write(host, list.next, &list.to_bytes());
+    HostMemory::write(host, list.next, &list.to_bytes());
     bench.model.with(|core| {
         core.write(0x4080, list.next as u32);
         core.write(0x4084, (list.next >> 32) as u32);

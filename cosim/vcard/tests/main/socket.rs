@@ -78,7 +78,7 @@ fn virtual_machines_come_and_go() {
     assert!(matches!(Socket::bind(&path), Err(Error::Served { .. })));
     let served = Arc::clone(&socket);
     let card = virtual_card();
-    thread::spawn(move || served.serve(&card));
+    let serving = thread::spawn(move || served.serve(&card));
     let host = Host::new();
 
     // The first: a transfer and its interrupt.
@@ -153,6 +153,9 @@ fn virtual_machines_come_and_go() {
     ] {
         let mut stream = UnixStream::connect(&path).expect("a connection");
         stream.write_all(garbage).expect("a message");
+        drop(stream);
+        thread::sleep(Duration::from_millis(100));
+        assert!(!serving.is_finished(), "the server ended by {garbage:x?}");
     }
     let mut client = connect(&path, &host);
     start(&mut client, &host, 64);
