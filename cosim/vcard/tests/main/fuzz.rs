@@ -48,6 +48,8 @@ struct Fuzz {
     /// Expected values of the registers of `set_and_clear`.
     expected: HashMap<u32, u32>,
     registers: Vec<(u32, u32)>,
+    /// All statuses that a channel has had.
+    seen: u32,
 }
 
 impl Fuzz {
@@ -63,6 +65,7 @@ impl Fuzz {
             card,
             expected: HashMap::new(),
             registers: set_and_clear(),
+            seen: 0,
         }
     }
 
@@ -179,6 +182,8 @@ impl Fuzz {
             }
             400..800 => {
                 self.core.step(&self.host, &self.card);
+                let channel = self.channel();
+                self.seen |= self.core.read(channel | 0x40);
             }
             800..900 => self.descriptor(),
             900..950 => {
@@ -316,4 +321,14 @@ fn random_registers_and_descriptors() {
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fuzz.step()));
         assert!(done.is_ok(), "step {step} of ALCOR_SEED={seed}");
     }
+    let both = |first: u32| first | first << 1;
+    let expected = status::BUSY
+        | status::DESCRIPTOR_STOPPED
+        | status::DESCRIPTOR_COMPLETED
+        | status::MAGIC_STOPPED
+        | status::IDLE_STOPPED
+        | status::DESCRIPTOR_ERROR
+        | both(status::READ_ERROR)
+        | both(status::WRITE_ERROR);
+    assert_eq!(fuzz.seen, expected, "statuses that came up");
 }
