@@ -37,8 +37,8 @@ impl Guest {
         offset: u64,
         (is_readable, is_writable): (bool, bool),
     ) -> io::Result<()> {
-        // Memory that is not shared, and windows of other devices, come without a file. A DMA access
-        // to such a range fails.
+        // Memory that is not shared, and windows of other devices, come without a file. A DMA
+        // access to such a range fails.
         let Some(file) = file else { return Ok(()) };
         let length =
             usize::try_from(bytes).map_err(|_| invalid("a range beyond the address space"))?;

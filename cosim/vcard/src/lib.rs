@@ -24,9 +24,10 @@
 //! # }
 //! ```
 //!
-//! Simulated time advances with each access of the guest and of the engines, and while the interrupt
-//! of a rank is enabled, because a guest waits then. No access of the guest ends the simulator: an access to a register that does
-//! not exist reads ones, and engines report bad addresses in their status, as the core does.
+//! Simulated time advances with each access of the guest and of the engines, and while the
+//! interrupt of a rank is enabled, because a guest waits then. No access of the guest ends the
+//! simulator: an access to a register that does not exist reads ones, and engines report bad
+//! addresses in their status, as the core does.
 #![forbid(unsafe_code)]
 
 mod card;

@@ -1,4 +1,5 @@
-//! A model of the XDMA core in memory-mapped mode: registers, descriptor fetch, engines, interrupts.
+//! A model of the XDMA core in memory-mapped mode: registers, descriptor fetch, engines and
+//! interrupts.
 //!
 //! The model follows AMD's product guide PG195. It has no clock: [`Core::step`] does one piece of
 //! work for each channel, a descriptor fetch or a burst. Host memory and the card's AXI bus are
@@ -340,8 +341,8 @@ impl Core {
         self.user_enable
     }
 
-    /// Takes the vectors of `routed` whose messages are due, a bit for each. A message is due once a
-    /// request and its enable bit are both set, and again after either was cleared. Messages of
+    /// Takes the vectors of `routed` whose messages are due, a bit for each. A message is due once
+    /// a request and its enable bit are both set, and again after either was cleared. Messages of
     /// other vectors stay pending.
     pub fn take_messages(&mut self, routed: u32) -> u32 {
         let due = if self.is_bus_master {
