@@ -277,7 +277,9 @@ module sim_top #(
       .link_vc_o       (vc_out),
       .link_phit_o     (phit_out),
       .link_credit_o   (credit_out),
-      .link_credit_vc_o(credit_vc_out)
+      .link_credit_vc_o(credit_vc_out),
+      .link_rst_no     (),
+      .link_key_o      ()
   );
 
 endmodule

@@ -3,7 +3,11 @@ link/rtl/link_bringup.sv
 link/rtl/link_reset.sv
 link/rtl/link_tx.sv
 link/rtl/link_framer.sv
+link/rtl/link_replay.sv
 link/rtl/link_closer.sv
+link/rtl/link_frames.sv
+link/rtl/link_session.sv
 link/rtl/link_rx.sv
 link/rtl/link_unpacker.sv
+link/rtl/link_counts.sv
 link/rtl/link_end.sv

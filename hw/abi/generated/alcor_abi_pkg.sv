@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hF313DEEB;
+  localparam logic [31:0] ABI_HASH = 32'hD90AAF89;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -637,12 +637,20 @@ package alcor_abi_pkg;
     /// Context.
     logic [7:0] context_;
   } message_t;
-  // The link ends of two boards exchange Ethernet frames: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits, link_shape and zeros up to 64 bytes; then up to 8 groups of 128 bytes with three slots each. See hw/link/doc/link.md.
+  // The link ends of two boards exchange Ethernet frames: 6 bytes of destination, 6 of source, then this word, link_abi, link_credits, link_shape, link_sequence, link_epochs, link_rounds and zeros up to 64 bytes; then up to 8 groups of 128 bytes with three slots each. See hw/link/doc/link.md.
   /// Frame of a link: fourth word.
   typedef struct packed {
-    /// Counts the frames of this direction since reset.
-    logic [7:0] sequence_;
-    /// Layout of the frame: 1.
+    /// Zero.
+    logic [3:0] zero;
+    /// The receiver is to send again from link_sequence.acknowledged on, if its round is link_rounds.again.
+    logic again;
+    /// Both epochs are agreed at the sender.
+    logic open;
+    /// The sender knows the receiver's epoch: link_epochs.receiver is valid.
+    logic known;
+    /// The frame is numbered: its credits and phits are delivered once, in order. Other frames have neither.
+    logic numbered;
+    /// Layout of the frame: 2.
     logic [7:0] layout;
     /// EtherType 88B5, in the byte order of the frame.
     logic [15:0] ethertype;
@@ -783,6 +791,36 @@ package alcor_abi_pkg;
     /// The operation.
     accumulate_operation_e operation;
   } x_reduction_t;
+  // Frames are numbered by their words of 64 bytes, modulo 65536.
+  /// Frame of a link: eighth word.
+  typedef struct packed {
+    /// Number of the word that the sender expects next; all earlier words have arrived.
+    logic [15:0] acknowledged;
+    /// Number of the frame's first word; in a frame without a number, of the word that the sender sends next.
+    logic [15:0] word;
+  } link_sequence_t;
+  // Epochs of the link ends: times between two resets of a board.
+  /// Frame of a link: ninth word.
+  typedef struct packed {
+    /// With link_frame.known: resets of the receiver, as the sender knows them.
+    logic [7:0] other_resets;
+    /// With link_frame.known: key of the receiver, as the sender knows it.
+    logic [7:0] other_key;
+    /// Resets of the sender's board, modulo 256.
+    logic [7:0] resets;
+    /// PLACE.key of the sender's board.
+    logic [7:0] key;
+  } link_epochs_t;
+  // A round begins each time that a sender goes back to the first word without acknowledgement.
+  /// Frame of a link: tenth word.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// With link_frame.again: the round of the receiver in which a frame was lost.
+    logic [7:0] again;
+    /// Round of the sender.
+    logic [7:0] round;
+  } link_rounds_t;
 
   // ALCO. All ones mean that the PCIe link is down.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -1486,26 +1524,26 @@ package alcor_abi_pkg;
   // Commands that the unit has carried out since reset; each returns a credit.
   localparam logic [11:0] RANK_ALPU_COMMANDS_DONE_OFFSET = 12'hC40;
 
-  // By link port. Bits marked `kept` stay set until the link is reset (LINK_RESET).
+  // By link port. Bits marked `kept` stay set until the board is reset.
   localparam logic [11:0] LINKS_LINK_STATUS_OFFSET = 12'h000;
   /// Link status.
   typedef struct packed {
     /// Not used: zero.
     logic [18:0] unused_31_13;
-    /// A buffer of the link end overflowed; kept.
+    /// A buffer of the link end overflowed, which is a defect; kept.
     logic overrun;
-    /// The other end has another frame layout, ABI or SHAPE; kept.
+    /// The other end has another frame layout, ABI or SHAPE; its frames are dropped; kept.
     logic foreign;
-    /// A frame was damaged or is missing; kept.
-    logic damaged;
-    /// A phit or credit was lost because the link was down; kept.
-    logic unsent;
-    /// The link was up and has gone down; kept.
+    /// Not used: zero.
+    logic [1:0] unused_10_9;
+    /// The link was up and has gone down; nothing is lost by that; kept.
     logic fell;
     /// Not used: zero.
-    logic [3:0] unused_7_4;
-    /// The link end delivers no phit or credit any more, after a loss; kept.
-    logic shut;
+    logic [2:0] unused_7_5;
+    /// The other board was reset after both ends had agreed: nothing passes until this board is reset too; kept.
+    logic stale;
+    /// Both ends have agreed on their epochs: phits and credits pass.
+    logic open;
     /// The other end reports that its receiver is not aligned.
     logic remote_fault;
     /// This end's receiver is aligned.
@@ -1513,24 +1551,78 @@ package alcor_abi_pkg;
     /// The link works: both ends are aligned.
     logic up;
   } links_link_status_t;
-  // By link port: frames that were damaged or out of sequence since the link was reset.
-  localparam logic [11:0] LINKS_LINK_ERRORS_OFFSET = 12'h020;
-  /// Link errors.
+  // By link port: frames that arrived with a wrong checksum or cut off, since the board's reset. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_DAMAGED_OFFSET = 12'h020;
+  /// Damaged frames.
   typedef struct packed {
     /// Not used: zero.
     logic [15:0] unused_31_16;
-    /// frames
-    logic [15:0] frames;
-  } links_link_errors_t;
-  // Write only; ones reset the link ends of these ports and clear their kept bits. Both ends of a link, and the boards that they join, must be reset together.
-  localparam logic [11:0] LINKS_LINK_RESET_OFFSET = 12'h040;
-  /// Link reset.
+    /// count
+    logic [15:0] count;
+  } links_link_damaged_t;
+  // By link port: frames that were dropped because a frame before them was missing. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_EARLY_OFFSET = 12'h040;
+  /// Early frames.
   typedef struct packed {
     /// Not used: zero.
-    logic [23:0] unused_31_8;
-    /// ports
-    logic [7:0] ports;
-  } links_link_reset_t;
+    logic [15:0] unused_31_16;
+    /// count
+    logic [15:0] count;
+  } links_link_early_t;
+  // By link port: frames that were dropped because they had arrived before. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_REPEATED_OFFSET = 12'h060;
+  /// Repeated frames.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// count
+    logic [15:0] count;
+  } links_link_repeated_t;
+  // By link port: frames that were dropped because of another layout, ABI, SHAPE or epoch. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_FOREIGN_OFFSET = 12'h080;
+  /// Foreign frames.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// count
+    logic [15:0] count;
+  } links_link_foreign_t;
+  // By link port: times that this end sent again because the other end asked. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_REPLAYS_OFFSET = 12'h0A0;
+  /// Replays.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// count
+    logic [15:0] count;
+  } links_link_replays_t;
+  // By link port: times that this end sent again because no acknowledgement came. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_TIMEOUTS_OFFSET = 12'h0C0;
+  /// Timeouts.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// count
+    logic [15:0] count;
+  } links_link_timeouts_t;
+  // By link port: times that the link went down after it had been up. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_FALLS_OFFSET = 12'h0E0;
+  /// Falls.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// count
+    logic [15:0] count;
+  } links_link_falls_t;
+  // By link port: times that this end took the link down because the other end stayed silent. The counter saturates.
+  localparam logic [11:0] LINKS_LINK_RETRAINS_OFFSET = 12'h100;
+  /// Retrainings.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [15:0] unused_31_16;
+    /// count
+    logic [15:0] count;
+  } links_link_retrains_t;
 
 `include "nic_types.svh"
 `include "rma_types.svh"

@@ -48,6 +48,8 @@ mod kernel_memory;
 mod kernel_port;
 #[path = "../../link/bench/link_end.rs"]
 mod link_end;
+#[path = "../../link/bench/link_pair.rs"]
+mod link_pair;
 #[path = "../../link/bench/link_waves.rs"]
 mod link_waves;
 #[path = "../../nic/bench/match_queue.rs"]

@@ -351,12 +351,15 @@
 
   /// First word of a frame.
   typedef struct packed {
-    logic [287:0]  padding;    // zero
-    logic [31:0]   shape;      // Register SHAPE of the sender's board
-    link_credits_t credits;    // credits given back
-    logic [31:0]   abi;        // ABI hash of the sender
-    link_frame_t   frame;      // type, layout and number of the frame
-    logic [95:0]   addresses;  // destination and source
+    logic [191:0]   padding;    // zero
+    link_rounds_t   rounds;     // rounds of sending again
+    link_epochs_t   epochs;     // epochs of sender and receiver
+    link_sequence_t sequence_;  // number of the frame, and acknowledgement
+    logic [31:0]    shape;      // Register SHAPE of the sender's board
+    link_credits_t  credits;    // credits given back
+    logic [31:0]    abi;        // ABI hash of the sender
+    link_frame_t    frame;      // type, layout and kind of the frame
+    logic [95:0]    addresses;  // destination and source
   } first_word_t;
 
   /// A slot of a frame: a phit of 256 bits of data, if there is one, and its channel.
@@ -372,10 +375,66 @@
     slot_t      slot;       // the phit
   } link_entry_t;
 
+  /// Epoch of a link end: the time between two resets of its board.
+  typedef struct packed {
+    logic [7:0] resets;  // resets of the board, modulo 256
+    logic [7:0] key;     // PLACE.key of the board
+  } link_epoch_t;
+
+  /// State of a link end's session, which each frame carries.
+  typedef struct packed {
+    logic        greets;  // this end has an epoch, and seeks the other end's agreement
+    logic        open;    // both ends have agreed on their epochs
+    logic        known;   // the other end's epoch is known
+    link_epoch_t own;     // epoch of this end
+    link_epoch_t other;   // with `known`: epoch of the other end
+  } link_session_t;
+
+  /// News of the receiving half of a link end for the sending half.
+  typedef struct packed {
+    logic        arrived;       // pulse: a numbered frame has arrived, and is to be acknowledged
+    logic        lost;          // pulse: a frame is missing or damaged, and is to be asked for
+    logic        answer;        // pulse: the other end is to be told of this end's session
+    logic [15:0] expected;      // number of the word that is expected next
+    logic [7:0]  round;         // round of the other end, as last seen
+    logic        heard;         // pulse: the three members below are valid
+    logic [15:0] acknowledged;  // number of the word that the other end expects next
+    logic        again;         // the other end asks for what it expects
+    logic [7:0]  again_round;   // with `again`: this end's round in which a frame was lost
+  } link_news_t;
+
   /// Faults of the receiving half of a link end.
   typedef struct packed {
-    logic shut;     // no phit or credit is delivered any more
-    logic damaged;  // a frame was damaged or is missing
+    logic stale;    // the other board was reset after both ends had agreed
     logic foreign;  // a frame had another layout, ABI or SHAPE
     logic overrun;  // a buffer ran over; does not happen
   } link_faults_t;
+
+  /// Pulses: frames that the receiving half of a link end drops.
+  typedef struct packed {
+    logic foreign;   // a frame of another layout, ABI, SHAPE or epoch
+    logic repeated;  // a frame that had arrived before
+    logic early;     // a frame without the one before it
+    logic damaged;   // a frame that was damaged or cut off
+  } link_drops_t;
+
+  /// Pulses: events of a link end, each with a counter.
+  typedef struct packed {
+    logic        retrain;  // the other end stayed silent
+    logic        fall;     // the link went down
+    logic        timeout;  // frames are sent again because no acknowledgement came
+    logic        replay;   // frames are sent again because the other end asked
+    link_drops_t drops;    // frames are dropped
+  } link_events_t;
+
+  /// Counts of a link end's events, in the order of their registers.
+  typedef struct packed {
+    logic [15:0] retrains;
+    logic [15:0] falls;
+    logic [15:0] timeouts;
+    logic [15:0] replays;
+    logic [15:0] foreign;
+    logic [15:0] repeated;
+    logic [15:0] early;
+    logic [15:0] damaged;
+  } link_counts_t;

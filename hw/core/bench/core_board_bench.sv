@@ -150,7 +150,9 @@ module core_board_bench #(
       .link_vc_o       (),
       .link_phit_o     (),
       .link_credit_o   (),
-      .link_credit_vc_o()
+      .link_credit_vc_o(),
+      .link_rst_no     (),
+      .link_key_o      ()
   );
 
 endmodule

@@ -209,7 +209,9 @@ module rival_top #(
       .link_vc_o       (),
       .link_phit_o     (),
       .link_credit_o   (),
-      .link_credit_vc_o()
+      .link_credit_vc_o(),
+      .link_rst_no     (),
+      .link_key_o      ()
   );
 
 endmodule

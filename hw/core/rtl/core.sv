@@ -174,7 +174,11 @@ module core #(
     /// Links: a credit is returned.
     output logic [LinkN-1:0]            link_credit_o,
     /// Links: its virtual channel.
-    output logic [LinkN-1:0][2:0]       link_credit_vc_o
+    output logic [LinkN-1:0][2:0]       link_credit_vc_o,
+    /// Links: reset of the link ends, active low: that of the board.
+    output logic                        link_rst_no,
+    /// Links: key of the run, PLACE.key; 0 from the board's reset until the host writes it.
+    output logic [7:0]                  link_key_o
 );
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
@@ -209,6 +213,7 @@ module core #(
 
   reset_pipe #(.STAGES(ResetStages)) u_board_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(board_rst_n));
   reset_pipe #(.STAGES(ResetStages)) u_fabric_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(fabric_rst_n));
+  reset_pipe #(.STAGES(ResetStages)) u_link_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(link_rst_no));
 
   // ---------------------------------------------------------------- register BAR
 
@@ -322,6 +327,7 @@ module core #(
   );
 
   assign settings.dateline = 6'(dateline);
+  assign link_key_o        = settings.key;
 
   always_comb begin
     board_kernel_id = '0;

@@ -23,11 +23,21 @@ fn link_frame_waves() {
         dut.drive(name, 1, 0, true);
     }
     dut.drive("mac_taken_i", 1, 0, true);
-    for cycle in 0..400 {
+    // The link end agrees with itself: its frames come back.
+    for cycle in 0..600 {
         dut.drive("rst_ni", 1, 0, cycle > 8);
+        dut.drive("key_i", 1, 0, u64::from(cycle > 8));
+        let back = ["mac_valid_o", "mac_last_o"].map(|name| dut.look(name, 1, 0));
+        let data: [u64; 8] = std::array::from_fn(|lane| dut.look("mac_data_o", 8, lane));
         edge(&mut dut);
+        dut.drive("mac_valid_i", 1, 0, back[0]);
+        dut.drive("mac_last_i", 1, 0, back[1]);
+        for (lane, value) in data.into_iter().enumerate() {
+            dut.drive("mac_data_i", 8, lane, value);
+        }
     }
-    assert_eq!(dut.look("up_o", 1, 0), 1);
+    dut.drive("mac_valid_i", 1, 0, false);
+    assert_eq!(dut.look("open_o", 1, 0), 1);
     let mut waves = Waves::new("link", "frame");
     let mut word = 0;
     for cycle in 0..22 {

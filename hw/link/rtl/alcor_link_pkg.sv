@@ -19,12 +19,14 @@ package alcor_link_pkg;
   localparam int unsigned LinkChannels = 6;
   /// Bits of a channel's credits in a frame.
   localparam int unsigned LinkCreditW = 5;
+  /// Bits of link_counts_t.
+  localparam int unsigned LinkCountsW = 128;
   /// Destination and source as they lie in a frame's first word: the nearest bridge's address, which no
   /// bridge forwards, and one that is locally administered.
   localparam logic [95:0] LinkAddresses = {48'h00_00_00_00_00_02, 48'h0E_00_00_C2_80_01};
   /// LinkEtherType 88B5 (IEEE 802, local experiments) as its bytes lie in the frame.
   localparam logic [15:0] LinkEtherType = 16'hB588;
   /// Layout of the frame.
-  localparam logic [7:0] LinkLayout = 8'd1;
+  localparam logic [7:0] LinkLayout = 8'd2;
 
 endpackage

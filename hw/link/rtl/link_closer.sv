@@ -1,5 +1,7 @@
-/// Ends a frame that a reset of the link end has cut off, and marks it as damaged. Otherwise the
-/// medium access controller would need a reset in the middle of the frame, and its link would fall.
+/// Keeps frames whole at the medium access controller. A frame that a reset of the link end has cut
+/// off is ended and marked as damaged; otherwise the controller would need a reset in the middle of
+/// the frame, and its link would fall. The rest of a frame that a reset of the controller has cut off
+/// is dropped.
 module link_closer (
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
@@ -23,17 +25,25 @@ module link_closer (
     output logic                       mac_error_o
 );
 
-  logic inside_q, closing;
+  // Inside a frame of the link end, and inside one of the controller.
+  logic within_q, inside_q, dropping, dropping_q, closing;
 
   assign closing     = inside_q && !mac_rst_ni;
-  assign mac_valid_o = valid_i || closing;
+  assign dropping    = dropping_q || !mac_ready_i;
+  assign mac_valid_o = (valid_i && !dropping) || closing;
   assign mac_word_o  = {word_i.last || closing, word_i.data};
   assign mac_error_o = closing;
-  assign ready_o     = mac_taken_i && !closing;
+  assign ready_o     = (mac_taken_i || dropping) && !closing;
 
   always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) within_q <= 1'b0;
+    else if (valid_i && ready_o) within_q <= !word_i.last;
     if (!mac_ready_i) inside_q <= 1'b0;
     else if (mac_valid_o && mac_taken_i) inside_q <= !mac_word_o.last;
+    // Until the end of the frame that the controller's reset has cut off.
+    if (!mac_rst_ni) dropping_q <= 1'b0;
+    else if (valid_i && ready_o && word_i.last) dropping_q <= 1'b0;
+    else if (!mac_ready_i) dropping_q <= within_q || (valid_i && ready_o);
   end
 
 endmodule

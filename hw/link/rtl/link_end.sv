@@ -3,26 +3,27 @@ import alcor_link_pkg::*;
 /// One end of a cable: between a link port of the switch and a 100G medium access controller.
 ///
 /// The switch's side is that of `switch_router`: a phit and a credit a cycle each way, no
-/// handshake. A link that was up and fell carries nothing until it is reset: phits under way are
-/// lost, and the link does not retransmit.
+/// handshake. Frames that are lost or damaged are sent again, so each phit and each credit arrives
+/// once and in order, whatever becomes of the link in between. Nothing passes before the link ends
+/// have agreed on the epochs of both boards.
 module link_end #(
     /// The board's register SHAPE: two boards with different ones refuse each other.
     parameter logic [31:0] SHAPE = 32'h0,
     /// Groups of a frame at most.
     parameter int unsigned GROUPS = 8,
-    /// Phits that the receiver has room for: the credits of all channels, and some more.
+    /// Phits that each direction has room for: the credits of all channels, and some more.
     parameter int unsigned PHITS = 2048,
     /// Cycles without a fault after which the link is up.
-    parameter int unsigned QUIET = 4096,
+    parameter int unsigned QUIET = 1024,
     /// Cycles for which both sides are reset together.
     parameter int unsigned HOLD = 32
 ) (
     /// Clock of the core.
     input  logic                              clk_i,
-    /// Synchronous reset of the core's clock, active low.
+    /// Synchronous reset of the core's clock, active low: that of the board's switch.
     input  logic                              rst_ni,
-    /// Pulse: clear errors and buffers, and begin anew.
-    input  logic                              clear_i,
+    /// Key of the run, PLACE.key; 0 from the board's reset until the host writes it.
+    input  logic [7:0]                        key_i,
 
     /// From the switch: a phit leaves.
     input  logic                              valid_i,
@@ -47,8 +48,8 @@ module link_end #(
 
     /// Register LINK_STATUS.
     output alcor_abi_pkg::links_link_status_t status_o,
-    /// Frames that came damaged or out of sequence.
-    output logic [15:0]                       errors_o,
+    /// Counts of events since the board's reset.
+    output alcor_abi_pkg::link_counts_t       counts_o,
 
     /// Clock of the medium access controller.
     input  logic                              mac_clk_i,
@@ -78,23 +79,30 @@ module link_end #(
     input  logic                              mac_error_i
 );
 
-  logic link_rst_n, mac_rst_n, mac_lost;
+  logic link_rst_n, mac_rst_n, works;
 
   link_reset #(
       .HOLD(HOLD)
   ) u_reset (
-      .clk_i      (clk_i),
-      .rst_ni     (rst_ni),
-      .clear_i    (clear_i),
-      .mac_clk_i  (mac_clk_i),
-      .mac_ready_i(mac_ready_i),
-      .rst_no     (link_rst_n),
-      .mac_rst_no (mac_rst_n),
-      .mac_lost_o (mac_lost)
+      .clk_i     (clk_i),
+      .rst_ni    (rst_ni),
+      .mac_clk_i (mac_clk_i),
+      .rst_no    (link_rst_n),
+      .works_o   (works),
+      .mac_rst_no(mac_rst_n)
   );
 
-  // A reset of the link end alone does not take the link down: the other end would take it for a fall.
-  logic mac_up;
+  // A number for the time until the next reset. No reset needed: every value is legal.
+  logic [7:0] resets_q;
+  logic rst_n_q;
+
+  always_ff @(posedge clk_i) begin
+    rst_n_q <= rst_ni;
+    if (rst_n_q && !rst_ni) resets_q <= resets_q + 1'b1;
+  end
+
+  // A reset of the link end does not take the link down: the other end would take it for a fall.
+  logic mac_up, fall, retrain;
 
   link_bringup #(
       .QUIET(QUIET)
@@ -103,17 +111,20 @@ module link_end #(
       .mac_rst_ni    (mac_ready_i),
       .aligned_i     (mac_aligned_i),
       .remote_fault_i(mac_remote_fault_i),
+      .retrain_i     (retrain),
       .tx_enable_o   (mac_tx_enable_o),
       .send_fault_o  (mac_send_fault_o),
-      .up_o          (mac_up)
+      .up_o          (mac_up),
+      .fall_o        (fall)
   );
 
   // ---------------------------------------------------------------- status, in the core's clock
 
-  logic mac_aligned_q, mac_fault_q, up, aligned, remote_fault, fell_q, unsent_q;
+  logic mac_aligned_q, mac_fault_q, mac_ready, up, aligned, remote_fault, open;
   alcor_abi_pkg::link_faults_t mac_faults, faults;
-  logic [15:0] mac_errors, errors_gray;
-  logic tx_overrun, working, usable, open;
+  alcor_abi_pkg::link_session_t session;
+  alcor_abi_pkg::link_events_t events;
+  logic overrun, overrun_q, was_up_q, fell_q;
 
   always_ff @(posedge mac_clk_i) begin
     mac_aligned_q <= mac_aligned_i && mac_ready_i;
@@ -121,84 +132,83 @@ module link_end #(
   end
 
   sync_2ff #(
-      .WIDTH(7)
+      .WIDTH(8)
   ) u_status (
       .clk_i (clk_i),
       .rst_ni(rst_ni),
-      .d_i   ({mac_up, mac_aligned_q, mac_fault_q, mac_faults}),
-      .q_o   ({up, aligned, remote_fault, faults})
+      .d_i   ({mac_ready_i, mac_up, mac_aligned_q, mac_fault_q, session.open, mac_faults}),
+      .q_o   ({mac_ready, up, aligned, remote_fault, open, faults})
   );
-
-  sync_2ff #(
-      .WIDTH(16)
-  ) u_errors (
-      .clk_i (clk_i),
-      .rst_ni(rst_ni),
-      .d_i   (mac_errors),
-      .q_o   (errors_gray)
-  );
-
-  for (genvar b = 0; b < 16; b++) begin : g_errors
-    assign errors_o[b] = ^errors_gray[15:b];
-  end
-
-  // A clock that stands cannot say that the link is down.
-  assign working = up && !mac_lost;
-  assign usable  = working && link_rst_n;
-  assign open    = usable && !fell_q;
-
-  logic was_up_q, tx_overrun_q;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_i) begin
-      was_up_q     <= 1'b0;
-      fell_q       <= 1'b0;
-      unsent_q     <= 1'b0;
-      tx_overrun_q <= 1'b0;
+    if (!rst_ni) begin
+      was_up_q  <= 1'b0;
+      fell_q    <= 1'b0;
+      overrun_q <= 1'b0;
     end else begin
-      was_up_q <= working;
-      if (was_up_q && !working) fell_q <= 1'b1;
-      if ((valid_i || credit_i) && !open) unsent_q <= 1'b1;
-      if (tx_overrun) tx_overrun_q <= 1'b1;
+      was_up_q <= status_o.up;
+      if (was_up_q && !status_o.up) fell_q <= 1'b1;
+      if (overrun) overrun_q <= 1'b1;
     end
   end
 
   always_comb begin
     status_o              = '0;
-    status_o.up           = usable;
+    // A clock that stands cannot say that the link is down.
+    status_o.up           = up && mac_ready;
     status_o.aligned      = aligned;
     status_o.remote_fault = remote_fault;
-    status_o.shut         = faults.shut || fell_q;
+    status_o.open         = open && works;
+    status_o.stale        = faults.stale && works;
     status_o.fell         = fell_q;
-    status_o.unsent       = unsent_q;
-    status_o.damaged      = faults.damaged;
-    status_o.foreign      = faults.foreign;
-    status_o.overrun      = faults.overrun || tx_overrun_q;
+    status_o.foreign      = faults.foreign && works;
+    status_o.overrun      = (faults.overrun && works) || overrun_q;
   end
+
+  link_counts u_counts (
+      .mac_clk_i (mac_clk_i),
+      .mac_rst_ni(mac_rst_n),
+      .events_i  (events),
+      .clk_i     (clk_i),
+      .rst_ni    (link_rst_n),
+      .counts_o  (counts_o)
+  );
 
   // ---------------------------------------------------------------- the two ways
 
-  logic rx_valid, rx_credit, tx_valid, tx_ready;
+  logic tx_valid, tx_ready, replay, timeout;
   alcor_abi_pkg::frame_word_t tx_word;
+  alcor_abi_pkg::link_news_t news;
+  alcor_abi_pkg::link_drops_t drops;
+
+  assign events = {retrain, fall, timeout, replay, drops};
 
   link_tx #(
       .SHAPE (SHAPE),
+      .PHITS (PHITS),
       .GROUPS(GROUPS)
   ) u_tx (
       .clk_i      (clk_i),
-      .rst_ni     (link_rst_n),
-      .up_i       (open),
+      .rst_ni     (rst_ni),
+      .link_rst_ni(link_rst_n),
+      .works_i    (works),
       .valid_i    (valid_i),
       .vc_i       (vc_i),
       .phit_i     (phit_i),
       .credit_i   (credit_i),
       .credit_vc_i(credit_vc_i),
-      .overrun_o  (tx_overrun),
+      .overrun_o  (overrun),
       .mac_clk_i  (mac_clk_i),
       .mac_rst_ni (mac_rst_n),
+      .up_i       (mac_up),
+      .session_i  (session),
+      .news_i     (news),
       .mac_valid_o(tx_valid),
       .mac_ready_i(tx_ready),
-      .mac_word_o (tx_word)
+      .mac_word_o (tx_word),
+      .replay_o   (replay),
+      .timeout_o  (timeout),
+      .retrain_o  (retrain)
   );
 
   link_closer u_closer (
@@ -220,21 +230,24 @@ module link_end #(
   ) u_rx (
       .mac_clk_i  (mac_clk_i),
       .mac_rst_ni (mac_rst_n),
+      .mac_ready_i(mac_ready_i),
       .mac_valid_i(mac_valid_i),
       .mac_word_i (mac_word_i),
       .mac_error_i(mac_error_i),
+      .resets_i   (resets_q),
+      .key_i      (key_i),
+      .session_o  (session),
+      .news_o     (news),
       .faults_o   (mac_faults),
-      .errors_o   (mac_errors),
+      .drops_o    (drops),
       .clk_i      (clk_i),
       .rst_ni     (link_rst_n),
-      .valid_o    (rx_valid),
+      .works_i    (works),
+      .valid_o    (valid_o),
       .vc_o       (vc_o),
       .phit_o     (phit_o),
-      .credit_o   (rx_credit),
+      .credit_o   (credit_o),
       .credit_vc_o(credit_vc_o)
   );
-
-  assign valid_o  = rx_valid && !fell_q;
-  assign credit_o = rx_credit && !fell_q;
 
 endmodule

@@ -1,6 +1,5 @@
 `include "assertions.svh"
 
-import alcor_abi_pkg::*;
 import alcor_link_pkg::*;
 
 /// Packs phits and credits into frames.
@@ -8,9 +7,10 @@ import alcor_link_pkg::*;
 /// A frame begins as soon as there is a phit or a credit, and goes on while there are phits, up to
 /// GROUPS groups. A group that is not full by the time it has to leave travels with empty slots. Credits
 /// gather in a count for each channel; the next frame's first word takes as many as its fields hold.
+///
+/// Words: `valid_o` stays high from a frame's first word to its last. A first word on offer may
+/// change until it is taken, as credits and phits come.
 module link_framer #(
-    /// The board's register SHAPE, which each frame carries.
-    parameter logic [31:0] SHAPE = 32'h0,
     /// Groups of a frame at most.
     parameter int unsigned GROUPS = 8
 ) (
@@ -25,11 +25,13 @@ module link_framer #(
     /// The phit and credit.
     input  alcor_abi_pkg::link_entry_t entry_i,
     /// A word of a frame is offered.
-    output logic                       mac_valid_o,
+    output logic                       valid_o,
     /// The word is taken.
-    input  logic                       mac_ready_i,
+    input  logic                       ready_i,
+    /// The word is its frame's first: the frame's credits, in the low bits.
+    output logic                       first_o,
     /// The word.
-    output alcor_abi_pkg::frame_word_t mac_word_o
+    output alcor_abi_pkg::frame_word_t word_o
 );
 
   localparam int unsigned QueueDepth = 16;
@@ -124,56 +126,42 @@ module link_framer #(
 
   state_e state_d, state_q;
   logic [CountW-1:0] count_d, count_q;
-  logic [7:0] sequence_q;
-  logic load, begins, last;
+  logic last;
   logic [MacW-1:0] word;
-  alcor_abi_pkg::first_word_t first;
   logic more;
 
-  always_comb begin
-    first                 = '0;
-    first.addresses       = LinkAddresses;
-    first.frame.ethertype = LinkEtherType;
-    first.frame.layout    = LinkLayout;
-    first.frame.sequence_ = sequence_q;
-    first.abi             = ABI_HASH;
-    first.shape           = SHAPE;
-    // Channel c's are the c-th field.
-    first.credits         = 32'(credits_q);
-  end
-
-  assign load = !mac_valid_o || mac_ready_i;
   // Another group is there behind the one that leaves.
-  assign more = usage > UsageW'(1);
+  assign more    = usage > UsageW'(1);
+  assign first_o = state_q == StFirst;
+  assign word_o  = {last, word};
 
   always_comb begin
     state_d      = state_q;
     count_d      = count_q;
-    begins       = 1'b0;
+    valid_o      = 1'b1;
     last         = 1'b0;
-    word         = first;
+    // Channel c's credits are the c-th field.
+    word         = MacW'(credits_q);
     group_taken  = 1'b0;
     credits_sent = 1'b0;
     unique case (state_q)
       StFirst: begin
-        begins  = group_valid || credits_some_q;
+        valid_o = group_valid || credits_some_q;
         last    = !group_valid;
         count_d = '0;
-        if (load && begins) begin
+        if (valid_o && ready_i) begin
           credits_sent = 1'b1;
           if (group_valid) state_d = StLow;
         end
       end
       StLow: begin
-        begins = 1'b1;
-        word   = group[MacW-1:0];
-        if (load) state_d = StHigh;
+        word = group[MacW-1:0];
+        if (ready_i) state_d = StHigh;
       end
       StHigh: begin
-        begins = 1'b1;
-        word   = MacW'(group[LinkGroupW-1:MacW]);
-        last   = !more || count_q == CountW'(GROUPS - 1);
-        if (load) begin
+        word = MacW'(group[LinkGroupW-1:MacW]);
+        last = !more || count_q == CountW'(GROUPS - 1);
+        if (ready_i) begin
           group_taken = 1'b1;
           count_d     = count_q + 1'b1;
           state_d     = last ? StFirst : StLow;
@@ -185,25 +173,15 @@ module link_framer #(
 
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
-      state_q     <= StFirst;
-      count_q     <= '0;
-      sequence_q  <= '0;
-      mac_valid_o <= 1'b0;
+      state_q <= StFirst;
+      count_q <= '0;
     end else begin
       state_q <= state_d;
       count_q <= count_d;
-      if (credits_sent) sequence_q <= sequence_q + 1'b1;
-      if (load) mac_valid_o <= begins;
     end
   end
 
-  always_ff @(posedge mac_clk_i) begin
-    if (load) mac_word_o <= {last, word};
-  end
-
   `ALCOR_CHECK_PARAM(g_check_groups, GROUPS >= 1 && GROUPS <= 11, "link_framer: GROUPS must be 1 to 11")
-  `ALCOR_STABLE_CLK(a_word_stable, mac_clk_i, mac_rst_ni, mac_valid_o, mac_ready_i, mac_word_o)
   `ALCOR_ASSERT_CLK(a_group_there, mac_clk_i, mac_rst_ni, state_q == StFirst || group_valid)
-  `ALCOR_NEXT_CLK(a_no_gap, mac_clk_i, mac_rst_ni, mac_valid_o && mac_ready_i && !mac_word_o.last, mac_valid_o)
 
 endmodule

@@ -1,42 +1,42 @@
-/// Resets of the two sides of a link end, each for its own clock, as FIFOs between two clocks want them:
-/// both are active together for long, whichever side has the reason.
+/// Resets of the two sides of a link end, each for its own clock, as FIFOs between two clocks want
+/// them: both are active together for long. Nothing passes from the reason on, and the sending side of
+/// a frame is reset first, so that no pointer of a FIFO jumps under a reader that is at work.
 module link_reset #(
-    /// Cycles that a reset lasts after its last reason: longer than the other side takes to see it.
+    /// Cycles that a reset lasts after its reason: longer than the other side takes to see it.
     parameter int unsigned HOLD = 32
 ) (
     /// Clock of the core.
     input  logic clk_i,
-    /// Synchronous reset of the core's clock, active low.
+    /// Synchronous reset of the core's clock, active low: the reason.
     input  logic rst_ni,
-    /// Pulse: the link end is to be reset.
-    input  logic clear_i,
-    /// Clock of the medium access controller; may stop while `mac_ready_i` is low.
+    /// Clock of the medium access controller; may stop.
     input  logic mac_clk_i,
-    /// The medium access controller is out of reset; from a register of its clock.
-    input  logic mac_ready_i,
     /// Reset of the core's side, active low.
     output logic rst_no,
+    /// In the core's clock: neither side is in reset, and none is due.
+    output logic works_o,
     /// Reset of the controller's side, active low.
-    output logic mac_rst_no,
-    /// In the core's clock: the medium access controller is in reset.
-    output logic mac_lost_o
+    output logic mac_rst_no
 );
 
   localparam int unsigned HoldW = $clog2(HOLD + 1);
 
-  logic [HoldW-1:0] core_count_q, mac_count_q;
-  logic core_wants_q, mac_resets_q, core_hears, mac_hears, mac_ready;
-  logic core_free_q, mac_free_q;
+  logic [HoldW-1:0] core_count_q;
+  logic core_hears, mac_hears;
+  // The resets are active at power-up, until both sides have heard of each other.
+  logic [HoldW-1:0] mac_count_q = HoldW'(HOLD);
+  logic core_wants_q = 1'b1;
+  logic mac_resets_q = 1'b1;
+  logic core_free_q = 1'b0;
+  logic mac_free_q = 1'b0;
 
   // The other side's signals come from registers, so no synchroniser sees a glitch.
-  sync_2ff #(.WIDTH(2)) u_core_hears (
-      .clk_i(clk_i), .rst_ni(1'b1), .d_i({mac_ready_i, mac_resets_q}), .q_o({mac_ready, core_hears})
-  );
+  sync_2ff #(.WIDTH(1)) u_core_hears (.clk_i(clk_i), .rst_ni(1'b1), .d_i(!mac_free_q), .q_o(core_hears));
   sync_2ff #(.WIDTH(1)) u_mac_hears (.clk_i(mac_clk_i), .rst_ni(1'b1), .d_i(core_wants_q), .q_o(mac_hears));
 
   // A reset is wanted until the other side has been in it for HOLD cycles: its clock may stand, and then it waits.
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || clear_i || !mac_ready) begin
+    if (!rst_ni) begin
       core_wants_q <= 1'b1;
       core_count_q <= HoldW'(HOLD);
     end else if (core_wants_q) begin
@@ -47,7 +47,7 @@ module link_reset #(
   end
 
   always_ff @(posedge mac_clk_i) begin
-    if (!mac_ready_i || mac_hears) begin
+    if (mac_hears) begin
       mac_resets_q <= 1'b1;
       mac_count_q  <= HoldW'(HOLD);
     end else begin
@@ -56,12 +56,12 @@ module link_reset #(
     end
   end
 
-  always_ff @(posedge clk_i) core_free_q <= !core_wants_q && !core_hears;
+  always_ff @(posedge clk_i) core_free_q <= !core_hears;
 
   always_ff @(posedge mac_clk_i) mac_free_q <= !mac_resets_q;
 
-  assign rst_no     = core_free_q && rst_ni;
-  assign mac_rst_no = mac_free_q && mac_ready_i;
-  assign mac_lost_o = !mac_ready;
+  assign rst_no     = core_free_q;
+  assign works_o    = core_free_q && !core_wants_q && rst_ni;
+  assign mac_rst_no = mac_free_q;
 
 endmodule

@@ -7,8 +7,8 @@ import alcor_link_pkg::*;
 /// credits of the core's clock, at most one of each a cycle.
 ///
 /// A frame is stored until it is complete and its checksum was right; no part of a damaged frame is
-/// delivered. The link does not retransmit, so the first frame that is damaged, missing or foreign
-/// shuts the receiver: later frames are counted and dropped until the link is reset.
+/// delivered. Numbered frames are delivered once and in order: the receiver drops a frame that is
+/// not the one expected, and the other end sends it again.
 ///
 /// The medium access controller cannot be stalled, and the core takes a phit a cycle of its own
 /// clock, which may be a little slower than the sender's. Phits wait in a buffer meanwhile. A
@@ -23,65 +23,82 @@ module link_rx #(
     parameter int unsigned FIFO_DEPTH = 16
 ) (
     /// Clock of the medium access controller.
-    input  logic                       mac_clk_i,
+    input  logic                         mac_clk_i,
     /// Synchronous reset of the controller's clock, active low.
-    input  logic                       mac_rst_ni,
+    input  logic                         mac_rst_ni,
+    /// The medium access controller is out of reset.
+    input  logic                         mac_ready_i,
     /// A word of a frame comes.
-    input  logic                       mac_valid_i,
+    input  logic                         mac_valid_i,
     /// The word.
-    input  alcor_abi_pkg::frame_word_t mac_word_i,
+    input  alcor_abi_pkg::frame_word_t   mac_word_i,
     /// With the last word: the frame is damaged.
-    input  logic                       mac_error_i,
+    input  logic                         mac_error_i,
+    /// Resets of the board, modulo 256; changes in reset alone.
+    input  logic [7:0]                   resets_i,
+    /// PLACE.key in the core's clock; 0 before it is written.
+    input  logic [7:0]                   key_i,
+    /// The session with the other end.
+    output alcor_abi_pkg::link_session_t session_o,
+    /// News for the sending half.
+    output alcor_abi_pkg::link_news_t    news_o,
     /// Faults; kept until reset.
-    output alcor_abi_pkg::link_faults_t faults_o,
-    /// Frames that came damaged or out of sequence, as a Gray code; for another clock.
-    output logic [15:0]                errors_o,
+    output alcor_abi_pkg::link_faults_t  faults_o,
+    /// Pulses: what happened to frames.
+    output alcor_abi_pkg::link_drops_t   drops_o,
 
     /// Clock of the core.
-    input  logic                       clk_i,
+    input  logic                         clk_i,
     /// Synchronous reset of the core's clock, active low.
-    input  logic                       rst_ni,
+    input  logic                         rst_ni,
+    /// No reset is on or due.
+    input  logic                         works_i,
     /// A phit comes.
-    output logic                       valid_o,
+    output logic                         valid_o,
     /// Channel of the phit.
-    output logic [2:0]                 vc_o,
+    output logic [2:0]                   vc_o,
     /// The phit.
-    output logic [LinkPhitW-1:0]       phit_o,
+    output logic [LinkPhitW-1:0]         phit_o,
     /// A credit comes back.
-    output logic                       credit_o,
+    output logic                         credit_o,
     /// Channel of the credit.
-    output logic [2:0]                 credit_vc_o
+    output logic [2:0]                   credit_vc_o
 );
 
   // Two of the longest frames.
   localparam int unsigned Words = 64;
   localparam int unsigned PhitEntryW = LinkSlotW - 1;
+  localparam int unsigned UsageW = $clog2(PHITS + 1);
+  // Phits of the longest frame, and those on the way to the buffer.
+  localparam int unsigned Margin = 40;
 
   // ---------------------------------------------------------------- whole frames
 
-  logic inside_q, odd_q, spoilt_q, foreign_q;
-  logic [7:0] sequence_q, expected_q;
-  logic is_foreign, apart, put, words_ready, ends, good;
-  logic bad_q, foreign_end_q, frame_q;
+  logic inside_q, live_q, odd_q, spoilt_q, foreign_q;
+  logic [5:0] count_q;
+  logic is_foreign, words_ready, ends, whole, heard, belongs, room, take;
+  alcor_abi_pkg::first_word_t coming, first_q;
 
   // Checks of the first word; a frame of an even number of words is cut off.
-  alcor_abi_pkg::first_word_t first;
-
-  assign first = mac_word_i.data;
-  assign is_foreign = first.addresses != LinkAddresses || first.frame.ethertype != LinkEtherType
-      || first.frame.layout != LinkLayout || first.abi != ABI_HASH || first.shape != SHAPE;
+  assign coming = mac_word_i.data;
+  assign is_foreign = coming.addresses != LinkAddresses || coming.frame.ethertype != LinkEtherType
+      || coming.frame.layout != LinkLayout || coming.abi != ABI_HASH || coming.shape != SHAPE;
 
   // The checks of a word are looked at a cycle later, so the word waits as long.
   logic word_valid_q, error_q;
   alcor_abi_pkg::frame_word_t word_q;
 
+  // A frame that began in reset is ignored. A reset of the controller ends a frame.
   always_ff @(posedge mac_clk_i) begin
-    if (!mac_rst_ni) begin
-      word_valid_q <= 1'b0;
+    if (!mac_ready_i) begin
       inside_q     <= 1'b0;
+      live_q       <= 1'b0;
+      word_valid_q <= 1'b0;
     end else begin
-      word_valid_q <= mac_valid_i;
       if (mac_valid_i) inside_q <= !mac_word_i.last;
+      if (!mac_rst_ni) live_q <= 1'b0;
+      else if (mac_valid_i && !inside_q) live_q <= 1'b1;
+      word_valid_q <= mac_valid_i && mac_rst_ni && (!inside_q || live_q);
     end
   end
 
@@ -90,72 +107,113 @@ module link_rx #(
       word_q  <= mac_word_i;
       error_q <= mac_word_i.last && mac_error_i;
       odd_q   <= !inside_q || !odd_q;
+      count_q <= inside_q ? count_q + 1'b1 : 6'd1;
       if (!inside_q) begin
-        foreign_q  <= is_foreign;
-        sequence_q <= first.frame.sequence_;
+        foreign_q <= is_foreign;
+        first_q   <= coming;
       end
     end
   end
 
-  assign apart = sequence_q != expected_q;
+  logic [15:0] expected_q, ahead;
+  logic [7:0] round_q;
+  logic asked_q, early, repeated, lost;
+  logic arrived_q, lost_q, heard_q, again_q, answer, stale, overrun_q, foreign_kept_q;
+  logic [15:0] acknowledged_q;
+  logic [7:0] again_round_q;
+  alcor_abi_pkg::link_drops_t drops_q;
 
-  assign put  = word_valid_q && !faults_o.shut;
-  assign ends = word_valid_q && word_q.last;
-  assign good = !error_q && odd_q && !foreign_q && !apart && !spoilt_q && words_ready;
+  assign ends  = word_valid_q && word_q.last;
+  assign whole = !error_q && odd_q;
+  assign heard = ends && whole && !foreign_q;
+  // Some word of the frame found no room.
+  assign room  = !spoilt_q && words_ready;
+
+  link_session u_session (
+      .mac_clk_i (mac_clk_i),
+      .mac_rst_ni(mac_rst_ni),
+      .resets_i  (resets_i),
+      .key_i     (key_i),
+      .heard_i   (heard),
+      .first_i   (first_q),
+      .belongs_o (belongs),
+      .answer_o  (answer),
+      .session_o (session_o),
+      .stale_o   (stale)
+  );
+
+  // ---------------------------------------------------------------- sequence
+
+  assign ahead    = first_q.sequence_.word - expected_q;
+  assign take     = heard && belongs && first_q.frame.numbered && ahead == '0 && room;
+  // A frame without a number tells the number of the next one.
+  assign early    = heard && belongs && ahead != '0 && !ahead[15];
+  assign repeated = heard && belongs && first_q.frame.numbered && ahead[15];
+  assign lost     = early || (ends && !whole && session_o.open)
+      || (heard && belongs && first_q.frame.numbered && ahead == '0 && !room);
 
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
-      expected_q    <= '0;
-      spoilt_q      <= 1'b0;
-      faults_o.shut    <= 1'b0;
-      faults_o.damaged <= 1'b0;
-      faults_o.foreign <= 1'b0;
-      bad_q         <= 1'b0;
-      foreign_end_q <= 1'b0;
-      frame_q       <= 1'b0;
+      expected_q       <= '0;
+      spoilt_q         <= 1'b0;
+      round_q          <= '0;
+      asked_q          <= 1'b0;
+      arrived_q  <= 1'b0;
+      lost_q     <= 1'b0;
+      heard_q    <= 1'b0;
+      drops_q          <= '0;
+      foreign_kept_q <= 1'b0;
+      overrun_q <= 1'b0;
     end else begin
-      // Some word of the frame found no room.
-      if (word_valid_q) spoilt_q <= !word_q.last && (spoilt_q || !words_ready);
-      if (ends) expected_q <= expected_q + 1'b1;
-      frame_q       <= ends && good && !faults_o.shut;
-      bad_q         <= ends && (error_q || !odd_q || (apart && !foreign_q && !faults_o.shut));
-      foreign_end_q <= ends && !error_q && foreign_q;
-      if (ends && !good) faults_o.shut <= 1'b1;
-      if (bad_q) faults_o.damaged <= 1'b1;
-      if (foreign_end_q) faults_o.foreign <= 1'b1;
+      if (!mac_ready_i) spoilt_q <= 1'b0;
+      else if (word_valid_q) spoilt_q <= !word_q.last && (spoilt_q || !words_ready);
+      if (take) expected_q <= expected_q + 16'(count_q);
+      arrived_q<= take || repeated;
+      heard_q  <= heard && belongs;
+      // The other end is asked once in each of its rounds.
+      lost_q<= lost && (!asked_q || (heard && belongs && first_q.rounds.round != round_q));
+      if (heard && belongs) begin
+        round_q <= first_q.rounds.round;
+        if (first_q.rounds.round != round_q) asked_q <= 1'b0;
+      end
+      if (lost) asked_q <= 1'b1;
+      drops_q.damaged  <= ends && !whole;
+      drops_q.early    <= early;
+      drops_q.repeated <= repeated;
+      drops_q.foreign  <= (ends && whole && foreign_q) || (heard && !belongs && first_q.frame.known);
+      if (ends && whole && foreign_q) foreign_kept_q <= 1'b1;
+      if (word_valid_q && !words_ready) overrun_q <= 1'b1;
     end
   end
-
-  logic [15:0] errors_q;
 
   always_ff @(posedge mac_clk_i) begin
-    if (!mac_rst_ni) begin
-      errors_q <= '0;
-      errors_o <= '0;
-    end else begin
-      if (bad_q && errors_q != '1) errors_q <= errors_q + 1'b1;
-      errors_o <= errors_q ^ (errors_q >> 1);
-    end
+    acknowledged_q <= first_q.sequence_.acknowledged;
+    again_q       <= first_q.frame.again;
+    again_round_q  <= first_q.rounds.again;
   end
+
+  assign news_o = {
+    arrived_q, lost_q, answer, expected_q, round_q, heard_q, acknowledged_q, again_q, again_round_q
+  };
+  assign faults_o = {stale, foreign_kept_q, overrun_q};
+  assign drops_o  = drops_q;
 
   logic word_valid, word_ready;
   alcor_abi_pkg::frame_word_t word;
 
-  fifo #(
-      .WIDTH    (MacW + 1),
-      .DEPTH    (Words),
-      .BLOCK_RAM(1'b1)
-  ) u_words (
-      .clk_i  (mac_clk_i),
-      .rst_ni (mac_rst_ni),
-      .valid_i(put && words_ready),
-      .ready_o(words_ready),
-      .data_i (word_q),
-      .valid_o(word_valid),
-      .ready_i(word_ready),
-      .data_o (word),
-      .empty_o(),
-      .usage_o()
+  link_frames #(
+      .DEPTH(Words)
+  ) u_frames (
+      .mac_clk_i (mac_clk_i),
+      .mac_rst_ni(mac_rst_ni),
+      .valid_i   (word_valid_q),
+      .ready_o   (words_ready),
+      .word_i    (word_q),
+      .keep_i    (take),
+      .drop_i    (!mac_ready_i),
+      .valid_o   (word_valid),
+      .ready_i   (word_ready),
+      .word_o    (word)
   );
 
   // ---------------------------------------------------------------- phits and credits
@@ -167,7 +225,7 @@ module link_rx #(
   link_unpacker u_unpacker (
       .mac_clk_i      (mac_clk_i),
       .mac_rst_ni     (mac_rst_ni),
-      .frame_i        (frame_q),
+      .room_i         (room_q),
       .valid_i        (word_valid),
       .ready_o        (word_ready),
       .word_i         (word),
@@ -176,14 +234,11 @@ module link_rx #(
       .slot_o         (slot)
   );
 
+  logic [UsageW-1:0] usage;
+  logic room_q;
+
   always_ff @(posedge mac_clk_i) begin
-    if (!mac_rst_ni) begin
-      faults_o.overrun <= 1'b0;
-    end else begin
-      if ((put && !words_ready) || (slot.tag.full && !phit_room) || (credits_valid && !credits_room)) begin
-        faults_o.overrun <= 1'b1;
-      end
-    end
+    room_q <= credits_room && usage <= UsageW'(PHITS - Margin);
   end
 
   logic buffer_valid, buffer_ready, core_valid, credits_in_valid;
@@ -197,14 +252,14 @@ module link_rx #(
   ) u_buffer (
       .clk_i  (mac_clk_i),
       .rst_ni (mac_rst_ni),
-      .valid_i(slot.tag.full && phit_room),
+      .valid_i(slot.tag.full),
       .ready_o(phit_room),
       .data_i ({slot.tag.vc, slot.phit}),
       .valid_o(buffer_valid),
       .ready_i(buffer_ready),
       .data_o (buffer),
       .empty_o(),
-      .usage_o()
+      .usage_o(usage)
   );
 
   fifo_async #(
@@ -229,7 +284,7 @@ module link_rx #(
   ) u_cross_credits (
       .wclk_i (mac_clk_i),
       .wrst_ni(mac_rst_ni),
-      .valid_i(credits_valid && credits_room),
+      .valid_i(credits_valid),
       .ready_o(credits_room),
       .data_i (credits),
       .rclk_i (clk_i),
@@ -242,7 +297,7 @@ module link_rx #(
   // ---------------------------------------------------------------- in the core's clock
 
   always_ff @(posedge clk_i) begin
-    valid_o <= core_valid && rst_ni;
+    valid_o <= core_valid && works_i;
     if (core_valid) {vc_o, phit_o} <= core_phit;
   end
 
@@ -258,7 +313,7 @@ module link_rx #(
     assign owes[c] = owed_q[c] != '0;
 
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
+      if (!works_i) begin
         owed_q[c] <= '0;
       end else begin
         owed_q[c] <= owed_q[c] + (credits_in_valid ? OwedW'(credits_in[c]) : '0) - OwedW'(grant[c]);
@@ -279,8 +334,12 @@ module link_rx #(
   );
 
   always_ff @(posedge clk_i) begin
-    credit_o    <= granted && rst_ni;
+    credit_o    <= granted && works_i;
     credit_vc_o <= index;
   end
+
+  `ALCOR_CHECK_PARAM(g_check_phits, PHITS >= 2 * Margin, "link_rx: PHITS must be 80 or more")
+  `ALCOR_ASSERT_CLK(a_phit_room, mac_clk_i, mac_rst_ni, !slot.tag.full || phit_room)
+  `ALCOR_ASSERT_CLK(a_credits_room, mac_clk_i, mac_rst_ni, !credits_valid || credits_room)
 
 endmodule

@@ -3,18 +3,18 @@
 import alcor_abi_pkg::*;
 import alcor_link_pkg::*;
 
-/// Takes frames apart that have come whole and undamaged: credits of the first word, a slot a cycle.
+/// Takes apart frames that have come whole and undamaged: credits of the first word, a slot a cycle.
 ///
-/// A group takes as many cycles as it has slots, a frame's first word one; that is less than they take
-/// on the wire.
+/// A group takes as many cycles as it has slots, a frame's first word one or two; that is less than
+/// they take on the wire.
 module link_unpacker (
     /// Clock of the medium access controller.
     input  logic                       mac_clk_i,
     /// Synchronous reset of the controller's clock, active low.
     input  logic                       mac_rst_ni,
-    /// Pulse: a frame is whole; its words are offered, or will be.
-    input  logic                       frame_i,
-    /// A word is offered.
+    /// There is room for the credits and phits of the longest frame.
+    input  logic                       room_i,
+    /// A word of a frame is offered; all words of the frame follow without a gap.
     input  logic                       valid_i,
     /// The word is taken.
     output logic                       ready_o,
@@ -28,9 +28,6 @@ module link_unpacker (
     output alcor_abi_pkg::slot_t       slot_o
 );
 
-  // Frames that wait: those that the receiver's buffer has room for.
-  localparam int unsigned FramesW = 7;
-
   typedef enum logic [1:0] {
     StFirst,  // header word of a frame
     StLow,    // low half of a group
@@ -38,7 +35,6 @@ module link_unpacker (
   } state_e;
 
   state_e state_d, state_q;
-  logic [FramesW-1:0] frames_q;
   logic begins, loads;
   logic [MacW-1:0] low_q;
   logic [LinkSlots-1:0][LinkSlotW-1:0] slots_q;
@@ -62,7 +58,8 @@ module link_unpacker (
     loads   = 1'b0;
     unique case (state_q)
       StFirst: begin
-        ready_o = frames_q != '0;
+        // Credits of the frame before enter their FIFO in this cycle.
+        ready_o = room_i && !credits_valid_o;
         begins  = valid_i && ready_o;
         if (begins && !word_i.last) state_d = StLow;
       end
@@ -83,12 +80,10 @@ module link_unpacker (
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
       state_q         <= StFirst;
-      frames_q        <= '0;
       credits_valid_o <= 1'b0;
       slots_q         <= '0;
     end else begin
       state_q         <= state_d;
-      frames_q        <= frames_q + FramesW'(frame_i) - FramesW'(begins);
       credits_valid_o <= begins && credits != '0;
       if (loads) begin
         slots_q <= {word_i.data[LinkGroupW-MacW-1:0], low_q};

@@ -1,6 +1,6 @@
 import alcor_abi_pkg::*;
 
-/// The page of the board's links: what state the link ends are in, and their reset.
+/// The page of the board's links: state of the link ends, and counts of their events. Read only.
 module links_registers #(
     /// Link ports, at most 8.
     parameter int unsigned LINKS = 2
@@ -40,16 +40,16 @@ module links_registers #(
     output logic [31:0]            rdata_o,
 
     /// By port: register LINK_STATUS.
-    input  logic [LINKS-1:0][31:0] status_i,
-    /// Frames that came damaged or out of sequence.
-    input  logic [LINKS-1:0][15:0] errors_i,
-    /// Pulse: the link end is to be reset.
-    output logic [LINKS-1:0]       clear_o
+    input  logic [LINKS-1:0][31:0]  status_i,
+    /// By port: counts of events, link_counts_t.
+    input  logic [LINKS-1:0][127:0] counts_i
 );
 
-  logic write;
-  logic [11:0] write_address, read_address;
-  logic [31:0] write_data, read_data;
+  // Registers of counts, one after the other, as their members in link_counts_t.
+  localparam int unsigned Kinds = 8;
+
+  logic [11:0] read_address;
+  logic [31:0] read_data;
 
   axi_lite_port #(
       .ADDR_W(12)
@@ -70,10 +70,10 @@ module links_registers #(
       .rvalid_o       (rvalid_o),
       .rready_i       (rready_i),
       .rdata_o        (rdata_o),
-      .write_valid_o  (write),
+      .write_valid_o  (),
       .write_ready_i  (1'b1),
-      .write_address_o(write_address),
-      .write_data_o   (write_data),
+      .write_address_o(),
+      .write_data_o   (),
       .read_address_o (read_address),
       .read_data_i    (read_data)
   );
@@ -82,13 +82,10 @@ module links_registers #(
     read_data = '0;
     for (int unsigned p = 0; p < LINKS; p++) begin
       if (read_address == LINKS_LINK_STATUS_OFFSET + 12'(4 * p)) read_data = status_i[p];
-      if (read_address == LINKS_LINK_ERRORS_OFFSET + 12'(4 * p)) read_data[15:0] = errors_i[p];
+      for (int unsigned k = 0; k < Kinds; k++) begin
+        if (read_address == LINKS_LINK_DAMAGED_OFFSET + 12'(32 * k + 4 * p)) read_data[15:0] = counts_i[p][16*k+:16];
+      end
     end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) clear_o <= '0;
-    else clear_o <= (write && write_address == LINKS_LINK_RESET_OFFSET) ? write_data[LINKS-1:0] : '0;
   end
 
 endmodule

@@ -375,9 +375,8 @@ module u280_top #(
       .rdata_i  (to_rdata)
   );
 
-  logic [LINKS-1:0] clear;
   logic [LINKS-1:0][31:0] status;
-  logic [LINKS-1:0][15:0] errors;
+  logic [LINKS-1:0][LinkCountsW-1:0] counts;
 
   links_registers #(
       .LINKS(LINKS)
@@ -399,8 +398,7 @@ module u280_top #(
       .rready_i      (to_rready[1]),
       .rdata_o       (to_rdata[1]),
       .status_i      (status),
-      .errors_i      (errors),
-      .clear_o       (clear)
+      .counts_i      (counts)
   );
 
   // ---------------------------------------------------------------- the core
@@ -408,6 +406,8 @@ module u280_top #(
   logic [LINKS-1:0] rx_valid, rx_credit, tx_valid, tx_credit;
   logic [LINKS-1:0][2:0] rx_vc, rx_credit_vc, tx_vc, tx_credit_vc;
   logic [LINKS-1:0][LinkPhitW-1:0] rx_phit, tx_phit;
+  logic link_rst_n;
+  logic [7:0] link_key;
 
   core #(
       .DATA_W            (DATA_W),
@@ -483,7 +483,9 @@ module u280_top #(
       .link_vc_o       (tx_vc),
       .link_phit_o     (tx_phit),
       .link_credit_o   (tx_credit),
-      .link_credit_vc_o(tx_credit_vc)
+      .link_credit_vc_o(tx_credit_vc),
+      .link_rst_no     (link_rst_n),
+      .link_key_o      (link_key)
   );
 
   // ---------------------------------------------------------------- links
@@ -508,8 +510,8 @@ module u280_top #(
         .PHITS(8 * VC_DEPTH)
     ) u_link_end (
         .clk_i             (clk),
-        .rst_ni            (rst_n),
-        .clear_i           (clear[l]),
+        .rst_ni            (link_rst_n),
+        .key_i             (link_key),
         .valid_i           (tx_valid[l]),
         .vc_i              (tx_vc[l]),
         .phit_i            (tx_phit[l]),
@@ -521,7 +523,7 @@ module u280_top #(
         .credit_o          (rx_credit[l]),
         .credit_vc_o       (rx_credit_vc[l]),
         .status_o          (status[l]),
-        .errors_o          (errors[l]),
+        .counts_o          (counts[l]),
         .mac_clk_i         (mac_clk),
         .mac_ready_i       (mac_ready_q),
         .mac_aligned_i     (mac_aligned),
