@@ -247,6 +247,8 @@ struct Board {
     period: [u64; 2],
     high: [bool; 2],
     taken: bool,
+    /// Whether the controller is out of reset; its own register drives the pin.
+    ready: bool,
     /// Run that the switch takes part in, 0 for none.
     run: u64,
     /// Number of the next phit to send, and of the next one to arrive.
@@ -302,6 +304,7 @@ impl Board {
             period: [CORE, MAC],
             high: [false; 2],
             taken: false,
+            ready: true,
             run: 0,
             sends: 0,
             expects: 0,
@@ -481,7 +484,7 @@ impl Pair {
         board.dut.set(board.pins.rst, 0, 1);
     }
 
-    /// The host writes PLACE: the board takes part in a run. The key of each run is its number modulo 255.
+    /// The host writes PLACE: the board takes part in a run. The run's number modulo 255 is its key.
     fn place(&mut self, at: usize, run: u64) {
         let board = &mut self.boards[at];
         board.run = run;
@@ -594,6 +597,7 @@ impl Pair {
         let board = &mut self.boards[at];
         board.taken = self.wires[at].free < self.now + 4 * 64 * BYTE;
         let pins = board.pins;
+        board.dut.set(pins.mac_ready, 0, u64::from(board.ready));
         board.dut.set(pins.tx_taken, 0, u64::from(board.taken));
         board.dut.set(pins.aligned, 0, u64::from(!dark));
         board.dut.set(pins.fault, 0, u64::from(fault));
@@ -761,8 +765,8 @@ fn link_pair_late_acknowledgements() {
     pair.steady("late and repeated acknowledgements", faults);
 }
 
-/// The cable is pulled and put back: both receivers lose alignment. The link falls, and goes on
-/// within 10 us of simulated time after the cable is back.
+/// The cable is pulled and put back: both receivers lose alignment. The link falls, and goes on soon
+/// after the cable is back.
 #[test]
 fn link_pair_cable() {
     let mut pair = Pair::open("link_pair_cable");
@@ -790,7 +794,8 @@ fn link_pair_cable() {
     pair.drain();
     assert!(pair.boards.iter().all(|board| board.is("fell_o")));
     println!("cable: recovery within {worst} ps; {}", pair.report());
-    assert!(worst < 10_000_000, "recovery takes {worst} ps");
+    // A board waits for 3 us more until its link is up.
+    assert!(worst < 2_000_000, "recovery takes {worst} ps");
     assert!(pair.counts(0)["falls"] > 2);
 }
 
@@ -829,18 +834,17 @@ fn link_pair_one_direction() {
 fn link_pair_controller_reset() {
     let mut pair = Pair::open("link_pair_controller_reset");
     let mut resets = 0;
-    pair.carry(soak(15_000), |pair, round| {
+    pair.carry(soak(20_000), |pair, round| {
         for _ in 0..8 {
             let at = pair.rng.random_range(0..2);
             let board = &mut pair.boards[at];
-            board.dut.set(board.pins.mac_ready, 0, 0);
+            board.ready = false;
             if round % 8 == 7 {
                 board.next[1] += 50 * CORE;
             }
             let away = pair.rng.random_range(1..[8, 200][(round % 2) as usize]);
             pair.cycles(away);
-            let board = &mut pair.boards[at];
-            board.dut.set(board.pins.mac_ready, 0, 1);
+            pair.boards[at].ready = true;
             let between = pair.rng.random_range(1..900);
             pair.cycles(between);
             resets += 1;
@@ -931,30 +935,87 @@ fn link_pair_resets() {
     println!("resets: {}", pair.report());
 }
 
-/// One board alone is reset in the middle of traffic and begins another run. The other board stays in
-/// its run: neither board gets anything of the other.
+/// One board alone is reset in the middle of traffic and begins another run, with another key or
+/// with the same. The other board stays in its run: neither board gets anything of the other. In
+/// some rounds, greetings of the new run are lost.
 #[test]
 fn link_pair_one_reset() {
-    for at in 0..2 {
+    for round in 0..12 {
+        let (at, run) = (round % 2, [2, 256, 256][round / 4]);
         let mut pair = Pair::open("link_pair_one_reset");
         pair.load(1.0);
-        pair.cycles(600);
+        pair.cycles(600 + round as u64);
+        if round >= 6 {
+            let mut faults = [Faults::default(); 2];
+            faults[at].lost = 0.7;
+            pair.set_faults(faults);
+        }
         pair.reset(at);
         pair.cycles(16);
         pair.end_reset(at);
-        pair.place(at, 2);
+        pair.place(at, run);
         pair.cycles(3_000);
+        pair.set_faults([Faults::default(); 2]);
         assert!(pair.boards[1 - at].is("stale_o") && !pair.boards[at].is("open_o"));
         assert_eq!(pair.boards[at].expects, 0);
         // The other board follows.
         pair.reset(1 - at);
         pair.cycles(16);
         pair.end_reset(1 - at);
-        pair.place(1 - at, 2);
+        pair.place(1 - at, run);
         pair.cycles(2_000);
         assert!(pair.boards.iter().all(|board| board.arrived > 100));
         pair.drain();
     }
+}
+
+/// Both ends agree without any traffic, over a wire that loses half of all frames.
+#[test]
+fn link_pair_quiet_agreement() {
+    let mut pair = Pair::open("link_pair_quiet_agreement");
+    let faults = Faults {
+        lost: 0.5,
+        ..Faults::default()
+    };
+    for run in 2..2 + soak(20) {
+        pair.set_faults([faults; 2]);
+        for at in 0..2 {
+            pair.reset(at);
+            pair.cycles(16);
+            pair.end_reset(at);
+        }
+        pair.cycles(60);
+        pair.place(0, run);
+        pair.place(1, run);
+        pair.wait("agreement", |pair| {
+            pair.boards.iter().all(|board| board.is("open_o"))
+        });
+        assert!(!pair.boards.iter().any(|board| board.is("stale_o")));
+    }
+    pair.set_faults([Faults::default(); 2]);
+    pair.drain();
+}
+
+/// Boards of two runs with different keys never agree. Once one of them joins the other's run, they
+/// do.
+#[test]
+fn link_pair_two_runs() {
+    let mut pair = Pair::new("link_pair_two_runs");
+    pair.place(0, 2);
+    pair.place(1, 3);
+    pair.load(1.0);
+    pair.cycles(4_000);
+    for board in &pair.boards {
+        assert!(!board.is("open_o") && !board.is("stale_o"));
+        assert_eq!(board.arrived, 0);
+    }
+    pair.reset(1);
+    pair.cycles(16);
+    pair.end_reset(1);
+    pair.place(1, 2);
+    pair.cycles(3_000);
+    assert!(pair.boards.iter().all(|board| board.arrived > 100));
+    pair.drain();
 }
 
 /// A board whose number of resets is the same again, as after a loss of power, is another board.

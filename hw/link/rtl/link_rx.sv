@@ -74,7 +74,7 @@ module link_rx #(
 
   // ---------------------------------------------------------------- whole frames
 
-  logic inside_q, live_q, odd_q, spoilt_q, foreign_q;
+  logic inside_q, odd_q, spoilt_q, foreign_q;
   logic [5:0] count_q;
   logic is_foreign, words_ready, ends, whole, heard, belongs, room, take;
   alcor_abi_pkg::first_word_t coming, first_q;
@@ -88,17 +88,14 @@ module link_rx #(
   logic word_valid_q, error_q;
   alcor_abi_pkg::frame_word_t word_q;
 
-  // A frame that began in reset is ignored. A reset of the controller ends a frame.
+  // A frame that began in reset is taken apart, but cannot name this epoch. A reset of the controller ends a frame.
   always_ff @(posedge mac_clk_i) begin
     if (!mac_ready_i) begin
       inside_q     <= 1'b0;
-      live_q       <= 1'b0;
       word_valid_q <= 1'b0;
     end else begin
       if (mac_valid_i) inside_q <= !mac_word_i.last;
-      if (!mac_rst_ni) live_q <= 1'b0;
-      else if (mac_valid_i && !inside_q) live_q <= 1'b1;
-      word_valid_q <= mac_valid_i && mac_rst_ni && (!inside_q || live_q);
+      word_valid_q <= mac_valid_i && mac_rst_ni;
     end
   end
 
@@ -154,24 +151,24 @@ module link_rx #(
 
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
-      expected_q       <= '0;
-      spoilt_q         <= 1'b0;
-      round_q          <= '0;
-      asked_q          <= 1'b0;
-      arrived_q  <= 1'b0;
-      lost_q     <= 1'b0;
-      heard_q    <= 1'b0;
-      drops_q          <= '0;
+      expected_q     <= '0;
+      spoilt_q       <= 1'b0;
+      round_q        <= '0;
+      asked_q        <= 1'b0;
+      arrived_q      <= 1'b0;
+      lost_q         <= 1'b0;
+      heard_q        <= 1'b0;
+      drops_q        <= '0;
       foreign_kept_q <= 1'b0;
-      overrun_q <= 1'b0;
+      overrun_q      <= 1'b0;
     end else begin
       if (!mac_ready_i) spoilt_q <= 1'b0;
       else if (word_valid_q) spoilt_q <= !word_q.last && (spoilt_q || !words_ready);
       if (take) expected_q <= expected_q + 16'(count_q);
-      arrived_q<= take || repeated;
-      heard_q  <= heard && belongs;
+      arrived_q <= take || repeated;
+      heard_q   <= heard && belongs;
       // The other end is asked once in each of its rounds.
-      lost_q<= lost && (!asked_q || (heard && belongs && first_q.rounds.round != round_q));
+      lost_q <= lost && (!asked_q || (heard && belongs && first_q.rounds.round != round_q));
       if (heard && belongs) begin
         round_q <= first_q.rounds.round;
         if (first_q.rounds.round != round_q) asked_q <= 1'b0;
@@ -188,7 +185,7 @@ module link_rx #(
 
   always_ff @(posedge mac_clk_i) begin
     acknowledged_q <= first_q.sequence_.acknowledged;
-    again_q       <= first_q.frame.again;
+    again_q        <= first_q.frame.again;
     again_round_q  <= first_q.rounds.again;
   end
 
