@@ -312,6 +312,8 @@ struct Bench {
     limited: bool,
     /// Disables comparison: a link that is down loses its contents.
     deaf: bool,
+    /// The other end neither hears nor sends.
+    silent: bool,
     tx_was_inside: bool,
     /// If set, all credits are for this channel.
     channel: Option<usize>,
@@ -381,6 +383,7 @@ impl Bench {
             other_credits: [256; CHANNELS],
             limited: false,
             deaf: false,
+            silent: false,
             tx_was_inside: false,
             channel: None,
         };
@@ -593,7 +596,7 @@ impl Bench {
             return;
         }
         let frame = Frame::of(&words);
-        if self.loopback.is_some() {
+        if self.loopback.is_some() || self.silent {
             return;
         }
         let peer = &mut self.peer;
@@ -716,6 +719,9 @@ impl Bench {
 
     /// The other end may start a frame.
     fn other_end_sends(&mut self) {
+        if self.silent {
+            return;
+        }
         let rng = &mut self.rng;
         let full = self.other[0] == 1.0;
         let groups = if full { 8 } else { rng.random_range(0..=8) };
@@ -1095,6 +1101,16 @@ fn link_asked_again() {
         "{replays:?}"
     );
     assert!(bench.peer.repeated > 0);
+    // The acknowledgement was lost: the other end repeats a frame, and gets another one.
+    let frames = bench.frames;
+    let repeated = Frame {
+        numbered: true,
+        word: bench.peer.next.wrapping_sub(1),
+        ..Frame::default()
+    };
+    bench.give(repeated, None);
+    bench.cycles(150);
+    assert_eq!(bench.frames, frames + 1, "an acknowledgement");
     assert!(bench.kept().is_empty(), "{:?}", bench.kept());
 }
 
@@ -1175,6 +1191,32 @@ fn link_falls() {
     let falls = counts.iter().find(|&&(name, _)| name == "falls_o");
     assert!(
         falls.is_some_and(|&(_, falls)| falls >= soak(25)),
+        "{counts:?}"
+    );
+}
+
+/// The other end is silent: the link is trained again, with remote faults, and loses nothing.
+#[test]
+fn link_silence() {
+    let mut bench = Bench::up("link_silence");
+    bench.load = [0.5, 0.5];
+    bench.cycles(100);
+    bench.silent = true;
+    bench.cycles(100);
+    bench.load = [0.0; 2];
+    let limit = bench.now + 8_000 * CORE;
+    while !bench.status("mac_send_fault_o") {
+        bench.edge();
+        assert!(bench.now < limit, "the link is not trained again");
+    }
+    bench.cycles(10);
+    assert!(!bench.status("up_o") && bench.status("fell_o"));
+    bench.silent = false;
+    bench.cycles(1_000);
+    bench.drain();
+    let counts = bench.counts();
+    assert!(
+        counts.contains(&("retrains_o", 1)) && counts.contains(&("timeouts_o", 4)),
         "{counts:?}"
     );
 }
