@@ -41,17 +41,16 @@ module rma_atomic_bench (
     output logic [2:0]       target_idle_o
 );
 
-  localparam int unsigned DataW[3] = '{32, 256, 32};
-  localparam int unsigned Depth[3] = '{2, 16, 2};
-
   for (genvar g = 0; g < 3; g++) begin : g_target
+    localparam int unsigned DataW = g == 0 ? 32 : g == 1 ? 256 : 32;
+    localparam int unsigned Depth = g == 0 ? 2 : g == 1 ? 16 : 2;
     alcor_abi_pkg::memory_request_t read;
     alcor_abi_pkg::slot_lookup_t lookup;
     alcor_abi_pkg::read_task_t task_;
     alcor_abi_pkg::refusal_t refusal;
     alcor_abi_pkg::from_engine_t engine;
-    logic [DataW[g]-1:0] write_data;
-    logic [DataW[g]/8-1:0] write_strobe;
+    logic [DataW-1:0] write_data;
+    logic [DataW/8-1:0] write_strobe;
 
     // Messages are refused, as by a coprocessor without an engine.
     always_comb begin
@@ -61,12 +60,12 @@ module rma_atomic_bench (
     end
 
     rma_receive #(
-        .DATA_W       (DataW[g]),
+        .DATA_W       (DataW),
         .REQUESTS     (1'b1),
         .PAYLOAD_WORDS(16),
         .HEAD_DEPTH   (5),
-        .MM_DEPTH     (Depth[g]),
-        .IN_DEPTH     (2 * Depth[g]),
+        .MM_DEPTH     (Depth),
+        .IN_DEPTH     (2 * Depth),
         .ACCUMULATE   (g != 2),
         .MEM_LATENCY  (1 + 4 * g)
     ) u_receive (
@@ -77,13 +76,13 @@ module rma_atomic_bench (
         .hold_i            (1'b0),
         .in_valid_i        (target_in_valid_i[g]),
         .in_ready_o        (target_in_ready_o[g]),
-        .in_data_i         (target_in_data_i[g][DataW[g]-1:0]),
+        .in_data_i         (target_in_data_i[g][DataW-1:0]),
         .in_last_i         (target_in_last_i[g]),
         .lookup_o          (lookup),
         .window_i          ({target_registered_i[g], target_deny_i[g], target_base_i[g], target_size_i[g]}),
         .read_o            (read),
         .read_i            ({target_read_gnt_i[g], target_read_rvalid_i[g]}),
-        .read_data_i       (target_read_data_i[g][DataW[g]-1:0]),
+        .read_data_i       (target_read_data_i[g][DataW-1:0]),
         .write_valid_o     (target_write_o[g]),
         .write_ready_i     (target_write_gnt_i[g]),
         .write_address_o   (target_write_address_o[g]),

@@ -139,12 +139,14 @@ module rma_bench (
 
     /// Packet controllers.
     input  logic [3:0][7:0]       packet_rank_i,
+    input  logic [3:0]            packet_closed_i,
     output logic [3:0]            packet_fetch_lookup_o,
     output logic [3:0][9:0]       packet_fetch_id_o,
     input  logic [3:0][31:0]      packet_fetch_base_i,
     input  logic [3:0][31:0]      packet_fetch_size_i,
     output logic [3:0]            packet_arrival_valid_o,
     output logic [3:0]            packet_arrival_announce_o,
+    output logic [3:0]            packet_arrival_recall_o,
     output logic [3:0][7:0]       packet_arrival_source_o,
     output logic [3:0][7:0]       packet_arrival_context_o,
     output logic [3:0][25:0]      packet_arrival_tag_o,
@@ -190,6 +192,12 @@ module rma_bench (
     output logic [3:0][7:0]       packet_note_rank_o,
     output logic [3:0][4:0]       packet_note_status_o,
     output logic [3:0][15:0]      packet_note_id_o,
+    output logic [3:0]            packet_answered_valid_o,
+    input  logic [3:0]            packet_answered_ready_i,
+    output logic [3:0]            packet_answered_atomic_o,
+    output logic [3:0][63:0]      packet_answered_old_o,
+    output logic [3:0][4:0]       packet_answered_status_o,
+    output logic [3:0][15:0]      packet_answered_id_o,
     input  logic [3:0]            packet_ack_valid_i,
     output logic [3:0]            packet_ack_ready_o,
     input  logic [3:0][7:0]       packet_ack_rank_i,
@@ -211,6 +219,7 @@ module rma_bench (
     output logic [3:0]            packet_idle_o,
 
     /// Collective commands.
+    input  logic [2:0][7:0]       sync_first_rank_i,
     input  logic [2:0][15:0]      sync_valid_i,
     input  logic [2:0][15:0]      sync_quiet_i,
     input  logic [2:0][15:0][1:0] sync_kind_i,
@@ -222,12 +231,20 @@ module rma_bench (
     output logic [2:0]            sync_fire_o,
     output logic [2:0]            sync_present_o,
     output logic [2:0][4:0]       sync_verdict_o,
+    output logic [2:0][1:0]       sync_kind_o,
+    output logic [2:0][7:0]       sync_slot_o,
 
     /// Completion rings.
     input  logic [1:0]            ring_reply_valid_i,
     output logic [1:0]            ring_reply_ready_o,
     input  logic [1:0][4:0]       ring_reply_status_i,
     input  logic [1:0][15:0]      ring_reply_id_i,
+    input  logic [1:0]            ring_reply_atomic_i,
+    input  logic [1:0][63:0]      ring_reply_old_i,
+    input  logic [1:0]            ring_collective_valid_i,
+    output logic [1:0]            ring_collective_ready_o,
+    input  logic [1:0][4:0]       ring_collective_status_i,
+    input  logic [1:0][15:0]      ring_collective_id_i,
     input  logic [1:0]            ring_message_valid_i,
     output logic [1:0]            ring_message_ready_o,
     input  logic [1:0][4:0]       ring_message_status_i,
@@ -256,12 +273,11 @@ module rma_bench (
   // A lane has the width of its widest instance: the spare bits of the narrower instances are not read.
   // verilator lint_off UNUSEDSIGNAL
 
-  localparam int unsigned TableSlots[4] = '{2, 5, 32, 256};
-
   for (genvar g = 0; g < 4; g++) begin : g_table
-    logic [$clog2(TableSlots[g])-1:0] match_slot, next_slot;
+    localparam int unsigned TableSlots = g == 0 ? 2 : g == 1 ? 5 : g == 2 ? 32 : 256;
+    logic [$clog2(TableSlots)-1:0] match_slot, next_slot;
     rma_registration_table #(
-        .SLOTS  (TableSlots[g]),
+        .SLOTS  (TableSlots),
         .LOOKUPS(2)
     ) u_table (
         .clk_i          (clk_i),
@@ -291,11 +307,10 @@ module rma_bench (
     assign table_next_slot_o[g]  = 8'(next_slot);
   end
 
-  localparam int unsigned QueueDepth[2] = '{2, 64};
-
   for (genvar g = 0; g < 2; g++) begin : g_queue
+    localparam int unsigned QueueDepth = g == 0 ? 2 : 64;
     rma_command_queue #(
-        .DEPTH(QueueDepth[g])
+        .DEPTH(QueueDepth)
     ) u_queue (
         .clk_i           (clk_i),
         .rst_ni          (rst_ni),
@@ -318,21 +333,20 @@ module rma_bench (
     );
   end
 
-  localparam int unsigned ReadHeadDepth[4] = '{16, 5, 5, 16};
-  localparam int unsigned ReadMmDepth[4] = '{16, 2, 2, 16};
-  localparam int unsigned ReadOutDepth[4] = '{512, 4, 4, 512};
-  localparam int unsigned ReadCountW[4] = '{8, 5, 5, 8};
-  localparam int unsigned ReadLatency[4] = '{1, 1, 3, 3};
-
   for (genvar g = 0; g < 4; g++) begin : g_read
+    localparam int unsigned ReadHeadDepth = g == 0 || g == 3 ? 16 : 5;
+    localparam int unsigned ReadMmDepth = g == 0 || g == 3 ? 16 : 2;
+    localparam int unsigned ReadOutDepth = g == 0 || g == 3 ? 512 : 4;
+    localparam int unsigned ReadCountW = g == 0 || g == 3 ? 8 : 5;
+    localparam int unsigned ReadLatency = g < 2 ? 1 : 3;
     alcor_abi_pkg::memory_request_t read;
 
     rma_mm_read #(
-        .HEAD_DEPTH (ReadHeadDepth[g]),
-        .MM_DEPTH   (ReadMmDepth[g]),
-        .OUT_DEPTH  (ReadOutDepth[g]),
-        .COUNT_W    (ReadCountW[g]),
-        .MEM_LATENCY(ReadLatency[g])
+        .HEAD_DEPTH (ReadHeadDepth),
+        .MM_DEPTH   (ReadMmDepth),
+        .OUT_DEPTH  (ReadOutDepth),
+        .COUNT_W    (ReadCountW),
+        .MEM_LATENCY(ReadLatency)
     ) u_read (
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
@@ -355,15 +369,14 @@ module rma_bench (
     assign read_address_o[g] = read.address;
   end
 
-  localparam int unsigned WriteMmDepth[2] = '{16, 2};
-  localparam int unsigned WriteCountW[2] = '{8, 5};
-
   for (genvar g = 0; g < 2; g++) begin : g_write
+    localparam int unsigned WriteMmDepth = g == 0 ? 16 : 2;
+    localparam int unsigned WriteCountW = g == 0 ? 8 : 5;
     alcor_abi_pkg::note_t note;
     assign write_note_o[g] = note.told;
     rma_mm_write #(
-        .MM_DEPTH(WriteMmDepth[g]),
-        .COUNT_W (WriteCountW[g])
+        .MM_DEPTH(WriteMmDepth),
+        .COUNT_W (WriteCountW)
     ) u_write (
         .clk_i          (clk_i),
         .rst_ni         (rst_ni),
@@ -394,20 +407,19 @@ module rma_bench (
     );
   end
 
-  localparam int unsigned BeatReadMmDepth[2] = '{16, 2};
-  localparam int unsigned BeatReadOutDepth[2] = '{128, 4};
-  localparam int unsigned BeatReadCountW[2] = '{8, 5};
-  localparam int unsigned BeatReadLatency[2] = '{1, 3};
-
   for (genvar g = 0; g < 2; g++) begin : g_beat_read
+    localparam int unsigned BeatReadMmDepth = g == 0 ? 16 : 2;
+    localparam int unsigned BeatReadOutDepth = g == 0 ? 128 : 4;
+    localparam int unsigned BeatReadCountW = g == 0 ? 8 : 5;
+    localparam int unsigned BeatReadLatency = g == 0 ? 1 : 3;
     alcor_abi_pkg::memory_request_t read;
 
     rma_mm_read #(
         .DATA_W     (256),
-        .MM_DEPTH   (BeatReadMmDepth[g]),
-        .OUT_DEPTH  (BeatReadOutDepth[g]),
-        .COUNT_W    (BeatReadCountW[g]),
-        .MEM_LATENCY(BeatReadLatency[g])
+        .MM_DEPTH   (BeatReadMmDepth),
+        .OUT_DEPTH  (BeatReadOutDepth),
+        .COUNT_W    (BeatReadCountW),
+        .MEM_LATENCY(BeatReadLatency)
     ) u_read (
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
@@ -430,16 +442,15 @@ module rma_bench (
     assign beat_read_address_o[g] = read.address;
   end
 
-  localparam int unsigned BeatWriteMmDepth[2] = '{16, 2};
-  localparam int unsigned BeatWriteCountW[2] = '{8, 5};
-
   for (genvar g = 0; g < 2; g++) begin : g_beat_write
+    localparam int unsigned BeatWriteMmDepth = g == 0 ? 16 : 2;
+    localparam int unsigned BeatWriteCountW = g == 0 ? 8 : 5;
     alcor_abi_pkg::note_t note;
     assign beat_write_note_o[g] = note.told;
     rma_mm_write #(
         .DATA_W  (256),
-        .MM_DEPTH(BeatWriteMmDepth[g]),
-        .COUNT_W (BeatWriteCountW[g])
+        .MM_DEPTH(BeatWriteMmDepth),
+        .COUNT_W (BeatWriteCountW)
     ) u_write (
         .clk_i          (clk_i),
         .rst_ni         (rst_ni),
@@ -470,18 +481,21 @@ module rma_bench (
     );
   end
 
-  localparam bit PacketRequests[4] = '{1, 0, 1, 0};
-  localparam int unsigned PacketPayload[4] = '{128, 128, 16, 16};
-
   for (genvar g = 0; g < 4; g++) begin : g_packet
+    localparam bit PacketRequests = g % 2 == 0;
+    localparam int unsigned PacketPayload = g < 2 ? 128 : 16;
     alcor_abi_pkg::slot_lookup_t lookup;
     alcor_abi_pkg::arrival_t arrival;
     alcor_abi_pkg::write_task_t write_task;
     alcor_abi_pkg::read_task_t reply_task;
     alcor_abi_pkg::refusal_t refusal;
+    alcor_abi_pkg::answered_t answered;
 
-    if (PacketRequests[g]) begin : g_requests
+    if (PacketRequests) begin : g_requests
       alcor_abi_pkg::from_engine_t engine;
+
+      assign packet_answered_valid_o[g] = 1'b0;
+      assign answered                   = '0;
 
       assign engine.arrival_ready   = packet_arrival_ready_i[g];
       assign engine.arrival_refused = packet_arrival_refused_i[g];
@@ -496,12 +510,12 @@ module rma_bench (
       assign engine.ack             = '0;
 
       rma_request_controller #(
-          .PAYLOAD_WORDS(PacketPayload[g])
+          .PAYLOAD_WORDS(PacketPayload)
       ) u_packet (
           .clk_i             (clk_i),
           .rst_ni            (rst_ni),
           .rank_i            (packet_rank_i[g]),
-          .closed_i          (1'b0),
+          .closed_i          (packet_closed_i[g]),
           .head_valid_i      (packet_head_valid_i[g]),
           .head_ready_o      (packet_head_ready_o[g]),
           .head_i            (packet_head_i[g]),
@@ -545,7 +559,7 @@ module rma_bench (
       );
     end else begin : g_replies
       rma_reply_controller #(
-          .PAYLOAD_WORDS(PacketPayload[g])
+          .PAYLOAD_WORDS(PacketPayload)
       ) u_packet (
           .clk_i           (clk_i),
           .rst_ni          (rst_ni),
@@ -556,9 +570,9 @@ module rma_bench (
           .head_bare_i     (packet_head_bare_i[g]),
           .lookup_o        (lookup),
           .window_i        ({packet_registered_i[g], packet_deny_i[g], packet_base_i[g], packet_size_i[g]}),
-          .answered_valid_o(),
-          .answered_ready_i(1'b0),
-          .answered_o      (),
+          .answered_valid_o(packet_answered_valid_o[g]),
+          .answered_ready_i(packet_answered_ready_i[g]),
+          .answered_o      (answered),
           .write_valid_o   (packet_write_valid_o[g]),
           .write_ready_i   (packet_write_ready_i[g]),
           .write_o         (write_task),
@@ -579,9 +593,14 @@ module rma_bench (
       assign packet_reply_task_valid_o[g] = 1'b0;
       assign reply_task                   = '0;
     end
+    assign packet_answered_atomic_o[g]    = answered.atomic;
+    assign packet_answered_old_o[g]       = answered.old;
+    assign packet_answered_status_o[g]    = answered.ended.status;
+    assign packet_answered_id_o[g]        = answered.ended.id;
     assign packet_lookup_o[g]             = lookup.valid;
     assign packet_slot_o[g]               = lookup.slot;
     assign packet_arrival_announce_o[g]   = arrival.announce;
+    assign packet_arrival_recall_o[g]     = arrival.recall;
     assign packet_arrival_source_o[g]     = arrival.match.source;
     assign packet_arrival_context_o[g]    = arrival.match.context_;
     assign packet_arrival_tag_o[g]        = arrival.match.tag;
@@ -608,50 +627,49 @@ module rma_bench (
     assign packet_refused_type_o[g]       = refusal.ptype;
   end
 
-  localparam int unsigned SyncRanks[3] = '{2, 4, 16};
-
   for (genvar g = 0; g < 3; g++) begin : g_sync
+    localparam int unsigned SyncRanks = g == 0 ? 2 : g == 1 ? 4 : 16;
     rma_sync #(
-        .RANKS(SyncRanks[g])
+        .RANKS(SyncRanks)
     ) u_sync (
         .clk_i          (clk_i),
         .rst_ni         (rst_ni),
-        .first_rank_i   ('0),
-        .valid_i        (sync_valid_i[g][SyncRanks[g]-1:0]),
-        .quiet_i        (sync_quiet_i[g][SyncRanks[g]-1:0]),
-        .kind_i         (sync_kind_i[g][SyncRanks[g]-1:0]),
-        .status_i       (sync_status_i[g][SyncRanks[g]-1:0]),
-        .slot_i         (sync_slot_i[g][SyncRanks[g]-1:0]),
-        .begun_i        (sync_begun_i[g][SyncRanks[g]-1:0]),
-        .nprocs_i       (sync_nprocs_i[g][SyncRanks[g]-1:0]),
+        .first_rank_i   (sync_first_rank_i[g]),
+        .valid_i        (sync_valid_i[g][SyncRanks-1:0]),
+        .quiet_i        (sync_quiet_i[g][SyncRanks-1:0]),
+        .kind_i         (sync_kind_i[g][SyncRanks-1:0]),
+        .status_i       (sync_status_i[g][SyncRanks-1:0]),
+        .slot_i         (sync_slot_i[g][SyncRanks-1:0]),
+        .begun_i        (sync_begun_i[g][SyncRanks-1:0]),
+        .nprocs_i       (sync_nprocs_i[g][SyncRanks-1:0]),
         .network_empty_i(sync_network_empty_i[g]),
         .fire_o         (sync_fire_o[g]),
         .present_o      (sync_present_o[g]),
         .verdict_o      (sync_verdict_o[g]),
-        .kind_o         (),
-        .slot_o         ()
+        .kind_o         (sync_kind_o[g]),
+        .slot_o         (sync_slot_o[g])
     );
   end
 
-  localparam int unsigned RingDepth[2] = '{16, 2};
-
   for (genvar g = 0; g < 2; g++) begin : g_ring
+    localparam int unsigned RingDepth = g == 0 ? 16 : 2;
     alcor_abi_pkg::ring_state_t state;
 
     rma_completion_queue #(
-        .DEPTH(RingDepth[g])
+        .DEPTH(RingDepth)
     ) u_ring (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),
         .reply_valid_i     (ring_reply_valid_i[g]),
         .reply_ready_o     (ring_reply_ready_o[g]),
-        .reply_i           ({65'd0, ring_reply_status_i[g], ring_reply_id_i[g]}),
+        .reply_i           ({ring_reply_atomic_i[g], ring_reply_old_i[g], ring_reply_status_i[g],
+                             ring_reply_id_i[g]}),
         .local_valid_i     (ring_local_valid_i[g]),
         .local_ready_o     (ring_local_ready_o[g]),
         .local_i           ({ring_local_status_i[g], ring_local_id_i[g]}),
-        .collective_valid_i(1'b0),
-        .collective_ready_o(),
-        .collective_i      ('0),
+        .collective_valid_i(ring_collective_valid_i[g]),
+        .collective_ready_o(ring_collective_ready_o[g]),
+        .collective_i      ({ring_collective_status_i[g], ring_collective_id_i[g]}),
         .message_valid_i   (ring_message_valid_i[g]),
         .message_ready_o   (ring_message_ready_o[g]),
         .message_i         ({ring_message_status_i[g], ring_message_id_i[g], ring_message_source_i[g],

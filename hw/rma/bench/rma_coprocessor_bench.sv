@@ -53,16 +53,15 @@ module rma_coprocessor_bench #(
     output logic [1:0][DATA_W/8-1:0] cop_write_strobe_o
 );
 
-  localparam int unsigned Slots[2] = '{32, 4};
-  localparam int unsigned PayloadWords[2] = '{128, 16};
-  localparam int unsigned CommandDepth[2] = '{64, 8};
-  localparam int unsigned InDepth[2] = '{512, 4};
-  localparam int unsigned OutDepth[2] = '{512, 4};
-  localparam int unsigned HeadDepth[2] = '{16, 5};
-  localparam int unsigned MmDepth[2] = '{16, 2};
-  localparam int unsigned MemLatency[2] = '{1, 3};
-
   for (genvar g = 0; g < 2; g++) begin : g_coprocessor
+    localparam int unsigned Slots = g == 0 ? 32 : 4;
+    localparam int unsigned PayloadWords = g == 0 ? 128 : 16;
+    localparam int unsigned CommandDepth = g == 0 ? 64 : 8;
+    localparam int unsigned InDepth = g == 0 ? 512 : 4;
+    localparam int unsigned OutDepth = g == 0 ? 512 : 4;
+    localparam int unsigned HeadDepth = g == 0 ? 16 : 5;
+    localparam int unsigned MmDepth = g == 0 ? 16 : 2;
+    localparam int unsigned MemLatency = g == 0 ? 1 : 3;
     alcor_abi_pkg::page_write_t page;
     alcor_abi_pkg::sync_request_t sync;
 
@@ -84,7 +83,7 @@ module rma_coprocessor_bench #(
         .READERS(3),
         .WRITERS(3),
         .WIDTH  (DATA_W),
-        .READS  (MemLatency[g] + 1)
+        .READS  (MemLatency + 1)
     ) u_arbiter (
         .clk_i          (clk_i),
         .rst_ni         (rst_ni),
@@ -125,16 +124,16 @@ module rma_coprocessor_bench #(
 
     rma_coprocessor #(
         .DATA_W       (DATA_W),
-        .SLOTS        (Slots[g]),
+        .SLOTS        (Slots),
         .NODE_BYTES   (65536),
         .DESTS        (16),
-        .PAYLOAD_WORDS(PayloadWords[g]),
-        .COMMAND_DEPTH(CommandDepth[g]),
-        .IN_DEPTH     (InDepth[g]),
-        .OUT_DEPTH    (OutDepth[g]),
-        .HEAD_DEPTH   (HeadDepth[g]),
-        .MM_DEPTH     (MmDepth[g]),
-        .MEM_LATENCY  (MemLatency[g])
+        .PAYLOAD_WORDS(PayloadWords),
+        .COMMAND_DEPTH(CommandDepth),
+        .IN_DEPTH     (InDepth),
+        .OUT_DEPTH    (OutDepth),
+        .HEAD_DEPTH   (HeadDepth),
+        .MM_DEPTH     (MmDepth),
+        .MEM_LATENCY  (MemLatency)
     ) u_coprocessor (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::packets::{x_data, x_header as x_field};
+use alcor_abi::packets::{x_data, x_header as x_field, x_old};
 use alcor_abi::{PacketType, Status};
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
@@ -96,16 +96,81 @@ enum Packet {
         id: u16,
         laddr: u32,
     },
-    /// Data of an extended get.
+    /// Data of an extended get, or, with a status, of a fetched message.
     XData {
         laddr: u32,
         bytes: u32,
         last: bool,
         id: u16,
+        message: Option<u8>,
     },
+    /// Old value of an atomic operation.
+    Old { wide: bool, id: u16, value: u64 },
+    /// A message, with the engine's answer to it.
+    Message(Message),
     /// Acknowledgement of an extended command.
     XAck { status: u8, id: u16 },
 }
+
+/// A message, and what the message engine does with it.
+#[derive(Debug, Clone, Copy)]
+struct Message {
+    announce: bool,
+    recall: bool,
+    source: u8,
+    context: u8,
+    tag: u32,
+    length: u32,
+    id: u16,
+    /// The engine has no room.
+    refused: bool,
+    /// The rank is being reset.
+    closed: bool,
+    verdict: Verdict,
+}
+
+impl Message {
+    /// Whether the engine refuses the message.
+    fn is_refused(&self) -> bool {
+        self.refused && !self.recall
+    }
+
+    /// Whether the message waits for a match result.
+    fn waits(&self) -> bool {
+        !self.is_refused() && (self.recall || (!self.announce && self.length > 0))
+    }
+}
+
+/// A match result: kind, byte address, number of bytes that are written, id of the receive.
+#[derive(Debug, Clone, Copy)]
+struct Verdict {
+    kind: u32,
+    address: u32,
+    bytes: u32,
+    receive: u16,
+}
+
+/// Kinds of match results, as in `hw/common/rtl/nic_types.svh`.
+const STORE: u32 = 1;
+const DIRECT: u32 = 2;
+const REFUSE: u32 = 3;
+
+/// Kinds of write-done tokens, as in `hw/common/rtl/nic_types.svh`.
+const COMMAND: u32 = 0;
+const STORED: u32 = 1;
+const DELIVERED: u32 = 2;
+
+/// Copy of a payload to its receive buffer.
+#[derive(Debug, Clone, Copy)]
+struct Copy {
+    from: u32,
+    to: u32,
+    bytes: u32,
+    receive: u16,
+}
+
+/// Cycles that a payload waits for its match result while another beat waits.
+const PATIENCE: u64 = 31;
 
 const ME: u32 = 5;
 
@@ -208,13 +273,39 @@ impl Packet {
                 bytes,
                 last,
                 id,
+                message,
             } => {
+                let flags = message.map_or(0, |status| {
+                    x_data::MESSAGE.put(1) | x_data::STATUS.put(status.into())
+                });
                 vec![
-                    x_header(PacketType::Xdata, last, 0, 0),
+                    x_header(PacketType::Xdata, last, 0, 0) | flags,
                     laddr,
                     u32::from(id) << 16 | bytes,
                 ]
             }
+            Packet::Old { wide, id, value } => {
+                let header = x_header(PacketType::Xdata, true, 0, 0)
+                    | x_old::ATOMIC.put(1)
+                    | x_old::WIDE.put(wide.into())
+                    | x_old::ID.put(id.into());
+                let mut heads = vec![header, value as u32];
+                if wide {
+                    heads.push((value >> 32) as u32);
+                }
+                heads
+            }
+            Packet::Message(message) => vec![
+                ME << 24
+                    | (PacketType::Message as u32) << 21
+                    | u32::from(message.announce) << 20
+                    | u32::from(message.recall) << 19
+                    | u32::from(message.source) << 8
+                    | u32::from(message.context),
+                message.tag,
+                message.length,
+                message.id.into(),
+            ],
             Packet::XAck { status, id } => {
                 vec![
                     ME << 24
@@ -244,10 +335,12 @@ struct Write {
     /// The packet has no payload.
     bare: bool,
     words: u32,
+    /// Words that are written, of a task that does not drop the payload.
+    kept: u32,
     /// First byte and the lane of the last byte; `None` if nothing is written.
     place: Option<(u32, u32)>,
-    /// Rank (request plane), status, id.
-    note: Option<(u32, u32, u32)>,
+    /// Kind, rank (request plane), status, id.
+    note: Option<(u32, u32, u32, u32)>,
 }
 
 /// A packet sent as a reply.
@@ -312,8 +405,25 @@ struct Bench {
     count: u64,
     /// Whether extended packets mark their offset as beyond 2^32.
     beyond: bool,
-    /// Byte address and length of the announced message.
+    /// Byte address and length from which those of the announced messages follow.
     announced: (u32, u32),
+    /// Id of the announced message that was looked up last.
+    looked_up: u16,
+    /// Number of this rank.
+    rank: u8,
+    /// Messages whose arrival is expected.
+    messages: VecDeque<Message>,
+    arrivals_sink: Sink,
+    verdicts: Source<Verdict>,
+    /// A message waits for its match result: for how many cycles, and whether it is a recall.
+    waiting: Option<(u64, bool)>,
+    /// Number of times that a payload had to leave.
+    late: u64,
+    copies: Source<Copy>,
+    copied: VecDeque<Answer>,
+    /// Old values of atomic operations: value and id.
+    answered: VecDeque<(u64, u16)>,
+    answered_sink: Sink,
 }
 
 impl Bench {
@@ -339,10 +449,13 @@ impl Bench {
                 rng.random_bool(0.85).then_some(window)
             })
             .collect();
+        let rank = rng.random();
+        let mut block = Block::start("packet", LANES, config.lane);
+        block.set("rank_i", rank);
         Self {
             config,
             rng,
-            block: Block::start("packet", LANES, config.lane),
+            block,
             windows,
             shown: None,
             stale: 0,
@@ -360,14 +473,23 @@ impl Bench {
             count: 0,
             beyond: false,
             announced: (0, 0),
+            looked_up: 0,
+            rank,
+            messages: VecDeque::new(),
+            arrivals_sink: Sink::new(Pace::Always),
+            verdicts: Source::new(Pace::Always),
+            waiting: None,
+            late: 0,
+            copies: Source::new(Pace::Always),
+            copied: VecDeque::new(),
+            answered: VecDeque::new(),
+            answered_sink: Sink::new(Pace::Always),
         }
     }
 
-    /// Announces another message.
+    /// Announces other messages.
     fn announce(&mut self, address: u32, length: u32) {
         self.announced = (address, length);
-        self.block.set("fetch_base_i", address);
-        self.block.set("fetch_size_i", length);
     }
 
     /// Status of an access to bytes `offset .. offset + length` of a window.
@@ -493,6 +615,7 @@ impl Bench {
                     drop: !is_ok,
                     bare,
                     words,
+                    kept: words,
                     place: is_ok.then_some((first, 3)),
                     note: None,
                 });
@@ -553,11 +676,12 @@ impl Bench {
                 let first = self.base(slot).wrapping_add(offset);
                 let end_lane = offset.wrapping_add(bytes).wrapping_sub(1) % 4;
                 let place = (is_ok && bytes > 0).then_some((first, end_lane));
-                let note = last.then_some((u32::from(from), status as u32, u32::from(id)));
+                let note = last.then_some((COMMAND, u32::from(from), status as u32, u32::from(id)));
                 self.writes.push_back(Write {
                     drop: !is_ok,
                     bare,
                     words,
+                    kept: words,
                     place,
                     note,
                 });
@@ -596,15 +720,15 @@ impl Bench {
                 }
             }
             Packet::Fetch {
+                announcement,
                 offset,
                 left,
                 last,
                 from,
                 id,
                 laddr,
-                ..
             } => {
-                let (address, length) = self.announced;
+                let (address, length) = self.fetched(announcement);
                 let outside = self.beyond || u64::from(offset) + u64::from(left) > length.into();
                 let found = if outside {
                     Status::OutOfBounds
@@ -631,6 +755,7 @@ impl Bench {
                 bytes,
                 last,
                 id,
+                message,
             } => {
                 let words = if bytes == 0 {
                     0
@@ -639,26 +764,156 @@ impl Bench {
                 };
                 let place =
                     (bytes > 0).then_some((laddr, laddr.wrapping_add(bytes).wrapping_sub(1) % 4));
-                let note = last.then_some((0, Status::Ok as u32, u32::from(id)));
+                // The status of a message arrives with the last packet of its payload.
+                let (kind, status) =
+                    message.map_or((COMMAND, 0), |status| (DELIVERED, u32::from(status)));
+                let note = last.then_some((kind, 0, status, u32::from(id)));
                 self.writes.push_back(Write {
                     drop: false,
                     bare,
                     words,
+                    kept: words,
                     place,
                     note,
                 });
             }
             Packet::XAck { status, id } => {
-                let note = Some((0, u32::from(status), u32::from(id)));
+                let note = Some((COMMAND, 0, u32::from(status), u32::from(id)));
                 self.writes.push_back(Write {
                     drop: true,
                     bare,
                     words: 0,
+                    kept: 0,
                     place: None,
                     note,
                 });
             }
+            Packet::Old { wide, id, value } => {
+                let value = if wide { value } else { value & 0xffff_ffff };
+                self.answered.push_back((value, id));
+            }
+            Packet::Message(message) => {
+                self.messages.push_back(message);
+                self.expect_message(message, bare);
+            }
         }
+    }
+
+    /// Records the write task of a message, if it has one.
+    fn expect_message(&mut self, message: Message, bare: bool) {
+        let words = if message.announce {
+            0
+        } else {
+            message.length.div_ceil(4)
+        };
+        let mut write = Write {
+            drop: true,
+            bare,
+            words,
+            kept: words,
+            place: None,
+            note: None,
+        };
+        let mut note = (COMMAND, message.source.into(), 0, message.id.into());
+        let refusal = if message.closed {
+            Status::RankReset
+        } else {
+            Status::NoRoom
+        };
+        if message.is_refused() {
+            note.2 = refusal as u32;
+            write.note = Some(note);
+        } else if message.waits() {
+            let verdict = message.verdict;
+            match verdict.kind {
+                STORE => note.0 = STORED,
+                DIRECT => {
+                    note.0 = DELIVERED;
+                    note.3 = verdict.receive.into();
+                }
+                REFUSE => note.2 = refusal as u32,
+                _ => {}
+            }
+            // The receive takes no byte: the payload is dropped in silence.
+            write.note = (verdict.kind != 0).then_some(note);
+            if matches!(verdict.kind, STORE | DIRECT) {
+                write.drop = false;
+                write.kept = verdict.bytes.div_ceil(4);
+                write.place = (verdict.bytes > 0)
+                    .then_some((verdict.address, verdict.bytes.wrapping_sub(1) % 4));
+            }
+            if verdict.kind == 0 && words == 0 && bare {
+                return;
+            }
+        } else if words == 0 && bare {
+            // No payload, and the packet has none.
+            return;
+        }
+        self.writes.push_back(write);
+    }
+
+    fn random_message(&mut self) -> Message {
+        let payload = self.config.payload;
+        let rng = &mut *self.rng;
+        let recall = rng.random_bool(0.1);
+        let announce = recall || rng.random_bool(0.3);
+        let length = if announce {
+            rng.random()
+        } else if rng.random_bool(0.2) {
+            0
+        } else {
+            rng.random_range(1..=payload)
+        };
+        let bytes = match rng.random_range(0..4) {
+            0 => 0,
+            1 => rng.random_range(0..=length.min(payload)),
+            _ => length.min(payload),
+        };
+        Message {
+            announce,
+            recall,
+            source: rng.random(),
+            context: rng.random(),
+            tag: rng.random_range(0..1 << 26),
+            length,
+            id: rng.random(),
+            refused: rng.random_bool(0.15),
+            closed: rng.random_bool(0.3),
+            verdict: Verdict {
+                kind: rng.random_range(0..4),
+                address: rng.random(),
+                bytes,
+                receive: rng.random(),
+            },
+        }
+    }
+
+    /// Requests a copy of a payload from one place in memory to another.
+    fn copy(&mut self) {
+        let rng = &mut *self.rng;
+        let (from, to, receive): (u32, u32, u16) = rng.random();
+        let bytes = rng.random_range(0..=self.config.payload - to % 4);
+        self.copies.push(Copy {
+            from,
+            to,
+            bytes,
+            receive,
+        });
+        let answers = std::mem::take(&mut self.answers);
+        let flags = x_data::MESSAGE.put(1);
+        self.data(self.rank, flags, (to, bytes), Some(receive), from);
+        self.copied
+            .extend(std::mem::replace(&mut self.answers, answers));
+    }
+
+    /// Byte address and length of an announced message.
+    fn fetched(&self, announcement: u16) -> (u32, u32) {
+        let (address, length) = self.announced;
+        let step = u32::from(announcement);
+        (
+            address.wrapping_add(step << 6),
+            length.wrapping_add(step & 0x3f),
+        )
     }
 
     /// Delivers an acknowledgement.
@@ -701,7 +956,7 @@ impl Bench {
         let (from, id, last): (u8, u16, bool) = self.rng.random();
         let kind = self
             .rng
-            .random_range(0..if self.config.requests { 4 } else { 3 });
+            .random_range(0..if self.config.requests { 5 } else { 4 });
         let words = if self.rng.random_bool(0.3) {
             1
         } else {
@@ -723,6 +978,7 @@ impl Bench {
             };
         }
         match (self.config.requests, kind) {
+            (true, 4) => Packet::Message(self.random_message()),
             (true, 1) => {
                 let (offset, _) = self.range(slot, 4 * words);
                 let offset = if self.rng.random() {
@@ -759,7 +1015,8 @@ impl Bench {
                     left = self.rng.random_range(payload - lane + 1..1 << 16);
                 }
                 if kind == 3 && self.rng.random_bool(0.3) {
-                    let length = self.announced.1;
+                    let announcement = self.rng.random_range(0..1024);
+                    let length = self.fetched(announcement).1;
                     let offset = match self.rng.random_range(0..4) {
                         0 => 0,
                         1 => length,
@@ -767,7 +1024,7 @@ impl Bench {
                         _ => self.rng.random_range(0..=length),
                     };
                     Packet::Fetch {
-                        announcement: self.rng.random_range(0..1024),
+                        announcement,
                         offset,
                         left,
                         last,
@@ -801,9 +1058,18 @@ impl Bench {
                 bytes: self.rng.random_range(0..=payload - laddr % 4),
                 last,
                 id: if last { id } else { 0 },
+                message: self
+                    .rng
+                    .random_bool(0.5)
+                    .then(|| self.rng.random_range(0..32)),
+            },
+            (false, 3) => Packet::Old {
+                wide: self.rng.random(),
+                id,
+                value: self.rng.random(),
             },
             _ => Packet::XAck {
-                status: self.rng.random_range(0..13),
+                status: self.rng.random_range(0..32),
                 id,
             },
         }
@@ -813,7 +1079,48 @@ impl Bench {
         let noise: u64 = self.rng.random();
         let head = self.heads.offer(&mut *self.rng).copied();
         let ack = self.acks.offer(&mut *self.rng).copied();
+        let copy = self.copies.offer(&mut *self.rng).copied();
+        let verdict = self.verdicts.offer(&mut *self.rng).copied();
+        let (arrivals_ready, answered_ready) = (
+            self.arrivals_sink.ready(&mut *self.rng),
+            self.answered_sink.ready(&mut *self.rng),
+        );
+        let full = noise >> 63 == 1;
+        let message = self.messages.front().copied();
+        let (fetch_base, fetch_size) = self.fetched(self.looked_up);
         let block = &mut self.block;
+        block.set("fetch_base_i", fetch_base);
+        block.set("fetch_size_i", fetch_size);
+        block.set("arrival_ready_i", arrivals_ready);
+        block.set(
+            "arrival_refused_i",
+            message.is_some_and(|message| message.refused),
+        );
+        block.set("closed_i", message.is_some_and(|message| message.closed));
+        block.set("full_i", full);
+        block.set("verdict_valid_i", verdict.is_some());
+        let result = verdict.unwrap_or(Verdict {
+            kind: noise as u32 & 3,
+            address: noise as u32,
+            bytes: !noise as u32,
+            receive: noise as u16,
+        });
+        block.set("verdict_i", result.kind);
+        block.set("verdict_address_i", result.address);
+        block.set("verdict_bytes_i", result.bytes);
+        block.set("verdict_receive_i", result.receive);
+        block.set("copy_valid_i", copy.is_some());
+        let moved = copy.unwrap_or(Copy {
+            from: !noise as u32,
+            to: noise as u32,
+            bytes: noise as u32 & 0xffff,
+            receive: noise as u16,
+        });
+        block.set("copy_from_i", moved.from);
+        block.set("copy_to_i", moved.to);
+        block.set("copy_bytes_i", moved.bytes);
+        block.set("copy_receive_i", moved.receive);
+        block.set("answered_ready_i", answered_ready);
         block.set("head_valid_i", head.is_some());
         block.set("head_i", head.map_or(noise, |head| head.word.into()));
         block.set("head_cut_i", head.map_or(noise & 1 == 1, |head| head.cut));
@@ -855,28 +1162,35 @@ impl Bench {
             let drop = block.is("write_drop_o");
             let noted = block.is("write_noted_o");
             let words = block.word("write_words_o");
-            // A packet is processed as a whole or not at all.
-            assert_eq!(block.word("write_kept_o"), words, "{place}");
+            let kept = block.word("write_kept_o");
             let rank = if self.config.requests {
                 block.word("note_rank_o")
             } else {
                 0
             };
             let found = Write {
-                drop: if words > 0 {
+                drop: if kept > 0 {
                     drop
                 } else {
                     expected.is_some_and(|write| write.drop)
                 },
                 bare: block.is("write_bare_o"),
                 words,
-                place: (!drop && words > 0).then(|| {
+                kept: if drop { words } else { kept },
+                place: (!drop && kept > 0).then(|| {
                     (
                         block.word("write_address_o"),
                         block.word("write_end_lane_o"),
                     )
                 }),
-                note: noted.then(|| (rank, block.word("note_status_o"), block.word("note_id_o"))),
+                note: noted.then(|| {
+                    (
+                        block.word("note_kind_o"),
+                        rank,
+                        block.word("note_status_o"),
+                        block.word("note_id_o"),
+                    )
+                }),
             };
             assert_eq!(Some(found), expected, "{place}");
         }
@@ -910,13 +1224,73 @@ impl Bench {
                 found.heads.len() as u32,
                 "{place}: {found:?}"
             );
-            // Replies and acknowledgements each keep their order. The order between them is free.
+            // Replies, copies and acknowledgements each keep their order. The order between them is
+            // free.
             let queue = if self.answers.front() == Some(&found) {
                 &mut self.answers
+            } else if self.copied.front() == Some(&found) {
+                &mut self.copied
             } else {
                 &mut self.acked
             };
             assert_eq!(Some(found), queue.pop_front(), "{place}");
+        }
+        // The message engine: arrivals, match results and lookups of announced messages.
+        if block.is("arrival_valid_o") && arrivals_ready {
+            let message = self
+                .messages
+                .pop_front()
+                .unwrap_or_else(|| panic!("{place}: no message"));
+            let found = [
+                ("arrival_announce_o", u64::from(message.announce)),
+                ("arrival_recall_o", u64::from(message.recall)),
+                ("arrival_source_o", u64::from(message.source)),
+                ("arrival_context_o", u64::from(message.context)),
+                ("arrival_tag_o", u64::from(message.tag)),
+                ("arrival_length_o", u64::from(message.length)),
+                ("arrival_id_o", u64::from(message.id)),
+            ];
+            for (name, expected) in found {
+                assert_eq!(block.get(name), expected, "{place}: {name}");
+            }
+            if message.waits() {
+                self.verdicts.push(message.verdict);
+                self.waiting = Some((0, message.recall));
+            }
+        } else {
+            let late = self.waiting.is_some_and(|(cycles, recall)| {
+                cycles >= PATIENCE && !recall && (head.is_some() || full)
+            });
+            assert_eq!(block.is("late_o"), late, "{place}");
+            self.late += u64::from(late);
+            let taken = block.is("verdict_ready_o");
+            assert_eq!(
+                taken,
+                verdict.is_some() && self.waiting.is_some(),
+                "{place}: match result"
+            );
+            if let Some((cycles, _)) = &mut self.waiting {
+                *cycles += 1;
+            }
+            if self.verdicts.take(taken).is_some() {
+                self.waiting = None;
+            }
+        }
+        if block.is("fetch_lookup_o") {
+            self.looked_up = block.get("fetch_id_o") as u16;
+        }
+        if block.is("answered_valid_o") && answered_ready {
+            let found = (
+                block.get("answered_old_o"),
+                block.get("answered_id_o") as u16,
+            );
+            assert_eq!(Some(found), self.answered.pop_front(), "{place}");
+            assert!(block.is("answered_atomic_o"), "{place}");
+            assert_eq!(
+                block.word("answered_status_o"),
+                Status::Ok as u32,
+                "{place}"
+            );
         }
         // The table answers a cycle later.
         if block.is("lookup_o") {
@@ -925,6 +1299,7 @@ impl Bench {
             self.shown = self.windows.get(slot).copied().flatten();
         }
         let (head_ready, ack_ready) = (block.is("head_ready_o"), block.is("ack_ready_o"));
+        self.copies.take(block.is("copy_ready_o"));
         self.heads.take(head_ready);
         self.acks.take(ack_ready);
         block.clock();
@@ -933,6 +1308,11 @@ impl Bench {
     fn finished(&self) -> bool {
         self.heads.is_empty()
             && self.acks.is_empty()
+            && self.messages.is_empty()
+            && self.waiting.is_none()
+            && self.copies.is_empty()
+            && self.copied.is_empty()
+            && self.answered.is_empty()
             && self.writes.is_empty()
             && self.answers.is_empty()
             && self.acked.is_empty()
@@ -974,13 +1354,21 @@ fn random(config: Config) {
         Pace::Bursts { on: 20, off: 20 },
     ];
     for _ in 0..soak(25) {
-        let chosen: [Pace; 5] =
+        let chosen: [Pace; 9] =
             std::array::from_fn(|_| paces[bench.rng.random_range(0..paces.len())]);
         bench.heads.set_pace(chosen[0]);
         bench.acks.set_pace(chosen[1]);
         bench.writes_sink.set_pace(chosen[2]);
         bench.heads_sink.set_pace(chosen[3]);
         bench.tasks_sink.set_pace(chosen[4]);
+        bench.arrivals_sink.set_pace(chosen[5]);
+        // Now and then longer than a payload may wait.
+        bench.verdicts.set_pace(match chosen[6] {
+            Pace::Bursts { .. } => Pace::Chance(0.03),
+            pace => pace,
+        });
+        bench.copies.set_pace(chosen[7]);
+        bench.answered_sink.set_pace(chosen[8]);
         let address = bench.rng.random::<u32>() & !3;
         let length = [0, 60, 5_000, 1 << 20][bench.rng.random_range(0..4)];
         bench.announce(address, length);
@@ -992,10 +1380,13 @@ fn random(config: Config) {
             let packet = bench.random_packet();
             bench.beyond = bench.rng.random_bool(0.1);
             bench.send(packet);
+            if config.requests && bench.rng.random_bool(0.2) {
+                bench.copy();
+            }
             if config.requests && bench.rng.random_bool(0.4) {
                 let ack = Ack {
                     rank: bench.rng.random(),
-                    status: bench.rng.random_range(0..13),
+                    status: bench.rng.random_range(0..32),
                     id: bench.rng.random(),
                 };
                 bench.acknowledge(ack);
@@ -1004,6 +1395,7 @@ fn random(config: Config) {
         bench.drain();
     }
     assert!(bench.count >= 1_500);
+    assert!(!config.requests || bench.late > 10, "{} late", bench.late);
 }
 
 /// The window check at each of its edges.
@@ -1301,6 +1693,7 @@ fn rate(config: Config) {
                     bytes: 9,
                     last,
                     id,
+                    message: None,
                 },
                 4,
             ),

@@ -346,8 +346,93 @@ fn random(lane: usize) {
     assert!(bench.given_up > 150, "only {} given up", bench.given_up);
 }
 
-/// Fills the table to the last slot, empties it, and fills it again. Slots are assigned from the
-/// lowest.
+impl Bench {
+    /// Performs an operation, which must succeed.
+    fn perform(&mut self, deregister: bool, base: u32) {
+        let window = Window {
+            base,
+            size: self.rng.random(),
+            deny: self.rng.random_range(0..4),
+        };
+        self.operation = Some(Operation {
+            deregister,
+            window,
+            age: 0,
+            end: if deregister { 2 } else { 1 },
+            commit: true,
+        });
+        while self.operation.is_some() {
+            self.cycle();
+        }
+    }
+
+    /// Cycles without an operation.
+    fn idle(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.must_pause = true;
+            self.cycle();
+        }
+    }
+
+    /// Looks up a base in the CAM.
+    fn look_up(&mut self, base: u32) {
+        let bases = std::mem::replace(&mut self.bases, vec![base]);
+        self.idle(1);
+        while self.matched.is_none() {
+            self.idle(1);
+        }
+        self.bases = bases;
+    }
+}
+
+/// A full table is emptied from the highest slot down, then in random order. Every other slot keeps
+/// its window.
+fn empty(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_registration_table_empty");
+    bench.clear();
+    for round in 0..2 {
+        let bases: Vec<u32> = bench.bases[..bench.slots].to_vec();
+        for &base in &bases {
+            bench.perform(false, base);
+        }
+        let mut order = bases.clone();
+        order.reverse();
+        if round == 1 {
+            for at in 0..order.len() {
+                let other = bench.rng.random_range(0..order.len());
+                order.swap(at, other);
+            }
+        }
+        for &base in &order {
+            bench.perform(true, base);
+            bench.idle(2);
+            let other = bases[bench.rng.random_range(0..bases.len())];
+            bench.look_up(other);
+        }
+        for &base in &bases {
+            bench.look_up(base);
+        }
+    }
+}
+
+/// A reset clears every row of the CAM.
+fn rows(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_registration_table_rows");
+    let bases: Vec<u32> = (0..64).map(|byte| byte * 0x0404_0404).collect();
+    for some in bases.chunks(bench.slots) {
+        bench.clear();
+        for &base in some {
+            bench.perform(false, base);
+        }
+        bench.clear();
+        for &base in some {
+            bench.look_up(base);
+        }
+        bench.idle(2);
+    }
+}
+
+/// Fills the table to the last slot. Slots are assigned from the lowest.
 fn fill(lane: usize) {
     let mut bench = Bench::new(lane, "rma_registration_table_fill");
     bench.clear();
@@ -408,5 +493,19 @@ fn rma_registration_table_random() {
 fn rma_registration_table_fill() {
     for lane in 0..SLOTS.len() {
         fill(lane);
+    }
+}
+
+#[test]
+fn rma_registration_table_empty() {
+    for lane in 0..SLOTS.len() {
+        empty(lane);
+    }
+}
+
+#[test]
+fn rma_registration_table_rows() {
+    for lane in 0..SLOTS.len() {
+        rows(lane);
     }
 }

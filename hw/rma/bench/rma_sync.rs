@@ -58,9 +58,13 @@ struct Bench {
     block: Block,
     ranks: Vec<Rank>,
     network_empty: bool,
+    /// Number of the board's first rank.
+    first: u8,
     /// For this cycle and the next: whether all ranks of the run are present, and the common
     /// decision if there is no traffic.
     coming: VecDeque<(bool, Option<u8>)>,
+    /// For this cycle and the next: the first rank's command and slot.
+    named: VecDeque<(u8, u8)>,
     /// Number of cycles for which each rank's command has been offered.
     offered: Vec<u64>,
     fired: u64,
@@ -73,13 +77,15 @@ impl Bench {
             block: Block::start("sync", RANKS.len(), lane),
             ranks: vec![OUTSIDE; RANKS[lane]],
             network_empty: true,
+            first: 0,
             coming: VecDeque::from([(false, None); 2]),
+            named: VecDeque::from([(0, 0); 2]),
             offered: vec![0; RANKS[lane]],
             fired: 0,
         }
     }
 
-    /// Number of ranks of the run.
+    /// Number of ranks of the run on this board.
     fn needed(&self) -> usize {
         let most = self
             .ranks
@@ -87,7 +93,9 @@ impl Bench {
             .filter(|rank| rank.begun)
             .map(|rank| usize::from(rank.nprocs))
             .max();
-        most.unwrap_or(0).min(self.ranks.len())
+        most.unwrap_or(0)
+            .saturating_sub(usize::from(self.first))
+            .min(self.ranks.len())
     }
 
     /// One cycle. Returns the decision if `fire_o` is high.
@@ -107,6 +115,7 @@ impl Bench {
             }
         }
         self.block.set("network_empty_i", self.network_empty);
+        self.block.set("first_rank_i", self.first);
         self.block.settle();
         let fire = self.block.is("fire_o");
         let found = fire.then(|| self.block.get("verdict_o") as u8);
@@ -118,6 +127,14 @@ impl Bench {
             self.block.cycle(),
             self.ranks
         );
+        let names = (
+            self.block.get("kind_o") as u8,
+            self.block.get("slot_o") as u8,
+        );
+        let named = self.named.pop_front().expect("two cycles of them");
+        assert!(!fire || names == named, "{names:?} for {named:?}");
+        self.named
+            .push_back((self.ranks[0].kind, self.ranks[0].slot));
 
         let run = &self.ranks[..self.needed()];
         let present = !run.is_empty() && run.iter().all(|rank| rank.valid);
@@ -217,6 +234,58 @@ fn random(lane: usize) {
         assert!(most > 0 || nprocs > 4, "{nprocs} ranks never met");
     }
     assert!(bench.fired > 50, "fired only {} times", bench.fired);
+}
+
+/// Inputs that change in every cycle: the decision is about the inputs of two cycles ago alone.
+fn decisions(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_sync_decisions");
+    let ranks = RANKS[lane];
+    for _ in 0..soak(1_250 * ranks as u64) {
+        let rng = &mut *bench.rng;
+        bench.first = match rng.random_range(0..4) {
+            0 => 0,
+            1 => (ranks * rng.random_range(0..=255 / ranks)) as u8,
+            _ => rng.random(),
+        };
+        // Most often the run ends on this board, or beyond.
+        let end = usize::from(bench.first) + rng.random_range(1..=ranks + 1);
+        let nprocs = if rng.random_bool(0.9) {
+            end.min(255) as u8
+        } else {
+            rng.random()
+        };
+        let all = rng.random_bool(0.6).then_some(rng.random_range(0..ranks));
+        let (kind, slot) = (rng.random_range(0..4), rng.random());
+        let chance = [0.0, 0.0, 0.3][rng.random_range(0..3)];
+        for (at, rank) in bench.ranks.iter_mut().enumerate() {
+            // All ranks have begun, or one alone knows how many ranks there are.
+            let begun = all.is_none_or(|one| one == at);
+            *rank = Rank {
+                valid: !rng.random_bool(chance),
+                quiet: !rng.random_bool(chance),
+                kind,
+                status: Status::Ok as u8,
+                slot,
+                begun,
+                nprocs: if begun { nprocs } else { rng.random() },
+            };
+        }
+        for _ in 0..[0, 1, 1, 2][rng.random_range(0..4)] {
+            let rank = &mut bench.ranks[rng.random_range(0..ranks)];
+            match rng.random_range(0..6) {
+                0 => rank.valid ^= true,
+                1 => rank.quiet ^= true,
+                2 => rank.kind ^= 1 << rng.random_range(0..2),
+                3 => rank.slot ^= 1 << rng.random_range(0..8),
+                4 => rank.status = rng.random_range(0..32),
+                _ => rank.status = 1 << rng.random_range(0..5),
+            }
+        }
+        bench.network_empty = rng.random_bool(0.9);
+        let fires = bench.cycle().is_some();
+        bench.fired += u64::from(fires);
+    }
+    assert!(bench.fired > 250, "fired only {} times", bench.fired);
 }
 
 /// Each rule of the decision.
@@ -352,4 +421,9 @@ fn rma_sync_random() {
 #[test]
 fn rma_sync_verdicts() {
     (0..RANKS.len()).for_each(verdicts);
+}
+
+#[test]
+fn rma_sync_decisions() {
+    (0..RANKS.len()).for_each(decisions);
 }
