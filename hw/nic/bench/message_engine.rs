@@ -55,6 +55,8 @@ enum Op {
     Receive,
     Probe,
     Cancel,
+    /// Drops all unexpected messages.
+    Flush,
 }
 
 /// Match results, as in `hw/common/rtl/nic_types.svh`.
@@ -102,6 +104,8 @@ struct Message {
     length: u32,
     /// Id of the sender's command.
     id: u16,
+    /// A recall: the messages of the source that no receive has taken are dropped.
+    recall: bool,
 }
 
 /// A held message.
@@ -128,7 +132,12 @@ enum Way {
     Deferred,
     Copy,
     Fetch,
+    /// The message is dropped without a receive.
+    Dropped,
 }
+
+/// Id of a receive that does not exist.
+const NO_RECEIVE: u16 = 0xffff;
 
 #[derive(Debug, Clone, Copy)]
 struct Pair {
@@ -163,6 +172,9 @@ struct Tally {
     direct_limit: u64,
     late: u64,
     late_met: u64,
+    recalled: u64,
+    flushed: u64,
+    refused_closed: u64,
     copies: u64,
     fetches: u64,
     empty: u64,
@@ -243,14 +255,26 @@ struct Bench {
     tally: Tally,
     refusals: u64,
     no_room: u64,
+    sources: [u8; SOURCES.len()],
+    contexts: [u8; CONTEXTS.len()],
+    tag_values: [u32; TAGS.len()],
     /// Number of different tags.
     tags: usize,
+    /// Whether receives have any capacity, and announced messages moderate lengths; otherwise
+    /// announced messages have any length, and receives moderate capacities.
+    roomy: bool,
     /// Whether fetches may fail.
     fail: bool,
+    /// Whether the rank is being reset, so that all messages are refused.
+    closed: bool,
+    /// Probability of a recall among messages, and of a flush among commands.
+    drops: f64,
     /// Whether most messages find a receive immediately, with slow payloads.
     rush: bool,
 }
 
+const TAG_BITS: u32 = 26;
+/// Sources, contexts and tags of the fixed benches. Random benches choose others.
 const SOURCES: [u8; 5] = [0, 1, 7, 128, 255];
 const CONTEXTS: [u8; 3] = [0, 1, 200];
 const TAGS: [u32; 8] = [
@@ -322,8 +346,14 @@ impl Bench {
             tally: Tally::default(),
             refusals: 0,
             no_room: 0,
+            sources: SOURCES,
+            contexts: CONTEXTS,
+            tag_values: TAGS,
             tags: TAGS.len(),
+            roomy: true,
             fail: false,
+            closed: false,
+            drops: 0.0,
             rush: false,
         };
         for name in [
@@ -332,6 +362,8 @@ impl Bench {
             "announce_i",
             "fetch_lookup_i",
             "arrival_valid_i",
+            "arrival_recall_i",
+            "closed_i",
             "late_i",
             "verdict_ready_i",
             "stored_i",
@@ -400,8 +432,12 @@ impl Bench {
 
     /// Sources of the messages that hold an entry.
     fn holders(&self) -> impl Iterator<Item = u8> {
+        // A recall holds none.
+        let is_message = |message: &Message| !message.recall;
         let waiting = self.waiting.iter().map(|waiting| waiting.held.message);
+        let waiting = waiting.filter(is_message);
         let judging = self.judging.iter().map(|&(message, _)| message);
+        let judging = judging.filter(is_message);
         let unexpected = self.unexpected.iter().map(|held| held.message);
         let pairs = self.pairs.iter().map(|pair| pair.held.message);
         waiting
@@ -420,6 +456,11 @@ impl Bench {
             id,
             ..
         } = pair.held.message;
+        if pair.way == Way::Dropped {
+            return self
+                .expected_acks
+                .push((source.into(), id.into(), Status::RankReset as u32));
+        }
         let is_deferred = pair.way == Way::Deferred;
         let truncated = !is_deferred && length > pair.receive.capacity;
         let status = match status {
@@ -466,7 +507,34 @@ impl Bench {
                 self.tell(&pair, 0);
             }
             Way::Copy | Way::Fetch => self.begin.push_back(pair),
+            Way::Dropped => unreachable!("no receive takes a dropped message"),
         }
+    }
+
+    /// Drops the unexpected messages of a source, or of all sources. Returns their number.
+    fn drop_messages(&mut self, source: Option<u8>) -> u64 {
+        let dropped = |held: &mut Held| source.is_none_or(|source| source == held.message.source);
+        let dropped: Vec<Held> = self.unexpected.extract_if(.., dropped).collect();
+        for &held in &dropped {
+            let receive = Command {
+                op: Op::Flush,
+                source: None,
+                context: 0,
+                tag: None,
+                address: 0,
+                capacity: 0,
+                id: NO_RECEIVE,
+                defer: false,
+            };
+            let pair = Pair {
+                receive,
+                held,
+                way: Way::Dropped,
+            };
+            self.pairs.push(pair);
+            self.tell(&pair, 0);
+        }
+        dropped.len() as u64
     }
 
     fn result(&mut self, status: Status, id: u16, found: Option<Message>) {
@@ -480,6 +548,10 @@ impl Bench {
     fn commanded(&mut self, command: Command) {
         let id = command.id;
         match command.op {
+            Op::Flush => {
+                assert!(self.waiting.is_empty(), "a flush before a message");
+                self.tally.flushed += self.drop_messages(None);
+            }
             Op::Receive => {
                 let mut taken = self
                     .posted
@@ -542,20 +614,32 @@ impl Bench {
         let over_quota = self.quota != NEVER && held >= self.quota;
         // The sender's fragments are longer than this engine's.
         let too_long = !message.announce && message.length > self.shape.fragment;
+        if message.recall {
+            assert!(!refused, "{place}: a recall is refused");
+            self.awaits = true;
+            self.hurried = false;
+            let held = Held {
+                message,
+                stored: None,
+            };
+            self.waiting.push_back(Waiting { held, awaits: true });
+            return;
+        }
         if refused {
             assert!(
-                over_quota || too_long || total >= self.shape.depth,
+                self.closed || over_quota || too_long || total >= self.shape.depth,
                 "{place}: refused with {total} and {held}"
             );
             self.refusals += 1;
             self.tally.refused_long += u64::from(too_long);
-            self.tally.refused_full += u64::from(!over_quota && !too_long);
+            self.tally.refused_closed += u64::from(self.closed);
+            self.tally.refused_full += u64::from(!self.closed && !over_quota && !too_long);
             self.tally.refused_quota += u64::from(over_quota);
             self.times.verdict = now;
             return;
         }
         assert!(
-            total < self.shape.depth && !over_quota && !too_long,
+            !self.closed && total < self.shape.depth && !over_quota && !too_long,
             "{place}: no room for it, {total} and {held} of {}",
             self.quota
         );
@@ -573,6 +657,11 @@ impl Bench {
     fn begins(&mut self) {
         let Waiting { held, awaits } = self.waiting.pop_front().expect("a message that waits");
         self.begun[0] += 1;
+        if held.message.recall {
+            self.tally.recalled += self.drop_messages(Some(held.message.source));
+            self.judging = Some((held.message, None));
+            return;
+        }
         let found = self
             .posted
             .iter()
@@ -604,6 +693,15 @@ impl Bench {
             _ => panic!("{}: a verdict on nothing", self.place()),
         };
         let place = format!("{}: {message:x?}", self.place());
+        if message.recall {
+            // The recall is answered when all its messages have been found.
+            assert_eq!(
+                (verdict, judging.is_some()),
+                (Verdict::Refuse, true),
+                "{place}"
+            );
+            return;
+        }
         let mut stored = None;
         if verdict == Verdict::Store {
             let first = u64::from(self.shape.node_bytes)
@@ -756,8 +854,10 @@ impl Bench {
         self.set("late_i", late);
         self.hurried |= late;
         self.set("arrival_valid_i", message.is_some());
-        let fields = message.map_or([noise; 6], |message| {
+        self.set("closed_i", self.closed);
+        let fields = message.map_or([noise; 7], |message| {
             [
+                message.recall.into(),
                 message.announce.into(),
                 message.source.into(),
                 message.context.into(),
@@ -767,6 +867,7 @@ impl Bench {
             ]
         });
         let names = [
+            "arrival_recall_i",
             "arrival_announce_i",
             "arrival_source_i",
             "arrival_context_i",
@@ -1061,6 +1162,10 @@ impl Bench {
             0 => 0,
             1 => most,
             2 if !announce && self.rng.random_bool(0.3) => most + self.rng.random_range(1..5_000),
+            3 if announce && !self.roomy => match self.rng.random_range(0..2) {
+                0 => 1 << self.rng.random_range(0..32),
+                _ => self.rng.random(),
+            },
             // Around the end of a packet.
             2 if announce => payload * self.rng.random_range(1..3) - self.rng.random_range(0..6),
             _ => self.rng.random_range(0..=most),
@@ -1068,14 +1173,18 @@ impl Bench {
         loop {
             let message = Message {
                 announce,
-                source: *SOURCES.choose(&mut *self.rng).expect("some"),
-                context: *CONTEXTS.choose(&mut *self.rng).expect("some"),
-                tag: TAGS[self.rng.random_range(0..self.tags)],
+                source: *self.sources.choose(&mut *self.rng).expect("some"),
+                context: *self.contexts.choose(&mut *self.rng).expect("some"),
+                tag: self.tag_values[self.rng.random_range(0..self.tags)],
                 length,
                 id: self
                     .rng
                     .random_range(0..if announce { 1024 } else { 65_535 }),
+                recall: announce && self.rng.random_bool(self.drops),
             };
+            if message.recall {
+                return message;
+            }
             let same = |held: &Held| {
                 (held.message.source, held.message.id) == (message.source, message.id)
             };
@@ -1095,6 +1204,7 @@ impl Bench {
 
     fn command(&mut self, receives: f64) -> Command {
         let op = match self.rng.random_bool(receives) {
+            _ if self.rng.random_bool(self.drops / 4.0) => Op::Flush,
             true => Op::Receive,
             false if self.rng.random() => Op::Probe,
             false => Op::Cancel,
@@ -1107,7 +1217,7 @@ impl Bench {
             let taken = posted || self.pairs.iter().any(|pair| pair.receive.id == id);
             let wanted = match op {
                 Op::Receive => !taken || self.rng.random_bool(0.02),
-                Op::Probe => true,
+                Op::Probe | Op::Flush => true,
                 Op::Cancel => posted || self.rng.random_bool(0.1),
             };
             if wanted {
@@ -1115,20 +1225,23 @@ impl Bench {
             }
             id = self.rng.random_range(0..depth);
         }
-        let address = self.rng.random_range(0..self.shape.node_bytes);
+        let address: u32 = self.rng.random();
         let capacity = match self.rng.random_range(0..10) {
             0 => 0,
             1..=3 => self.rng.random_range(0..=self.shape.fragment),
-            4 => 1 << 20,
+            4 | 5 if self.roomy => match self.rng.random_range(0..2) {
+                0 => 1 << self.rng.random_range(0..32),
+                _ => self.rng.random(),
+            },
             _ => self.rng.random_range(0..12 * self.shape.payload_words),
         };
         let any = if self.rush { 0.9 } else { 0.2 };
         let (any_source, any_tag) = (self.rng.random_bool(any), self.rng.random_bool(any));
         Command {
             op,
-            source: (!any_source).then(|| *SOURCES.choose(&mut *self.rng).expect("some")),
-            context: *CONTEXTS.choose(&mut *self.rng).expect("some"),
-            tag: (!any_tag).then(|| TAGS[self.rng.random_range(0..self.tags)]),
+            source: (!any_source).then(|| *self.sources.choose(&mut *self.rng).expect("some")),
+            context: *self.contexts.choose(&mut *self.rng).expect("some"),
+            tag: (!any_tag).then(|| self.tag_values[self.rng.random_range(0..self.tags)]),
             address: if self.rng.random_bool(if self.rush { 0.95 } else { 0.6 }) {
                 address & !3
             } else {
@@ -1138,6 +1251,20 @@ impl Bench {
             id,
             defer: self.rng.random_bool(0.2),
         }
+    }
+
+    /// Chooses sources, contexts and tags that differ in few bits.
+    fn choose_values(&mut self) {
+        let rng = &mut *self.rng;
+        let (source, context, tag): (u8, u8, u32) = rng.random();
+        self.sources =
+            std::array::from_fn(|at| source ^ (u8::from(at > 0) << rng.random_range(0..8)));
+        self.contexts =
+            std::array::from_fn(|at| context ^ (u8::from(at > 0) << rng.random_range(0..8)));
+        self.tag_values = std::array::from_fn(|at| {
+            let tag = tag & ((1 << TAG_BITS) - 1);
+            tag ^ (u32::from(at > 0) << rng.random_range(0..TAG_BITS))
+        });
     }
 
     fn register(&mut self, register: u32, value: u32) {
@@ -1256,7 +1383,7 @@ impl Bench {
                 context: held.message.context,
                 tag: None,
                 address: 64,
-                capacity: 1 << 20,
+                capacity: 300,
                 id,
                 defer: false,
             });
@@ -1297,6 +1424,7 @@ fn random(shape: Shape, rounds: u64) {
             bench.notes.set_pace(Pace::Chance(0.004));
         }
         let receives = *[0.6, 0.95].choose(&mut *bench.rng).expect("some");
+        bench.drops = [0.0, 0.04, 0.2][round as usize % 3];
         for cycle in 0..800 {
             if cycle % 100 == 0 {
                 let thresholds = [0, 1, 3, shape.cells as u32, NEVER, NEVER];
@@ -1314,12 +1442,18 @@ fn random(shape: Shape, rounds: u64) {
                 let message = bench.message();
                 bench.arrivals.push(message);
             }
+            // Now and then the rank is reset.
+            let turns = if bench.closed { 0.05 } else { 0.002 };
+            bench.closed ^= bench.drops > 0.0 && bench.rng.random_bool(turns);
             bench.cycle();
         }
+        bench.closed = false;
         bench.at_ease();
         bench.settle();
         if round % 4 == 3 {
             bench.clean();
+            bench.choose_values();
+            bench.roomy ^= true;
         }
         let quotas = [0, 1, shape.depth as u32 / 2, NEVER, NEVER, NEVER];
         let quota = *quotas.choose(&mut *bench.rng).expect("some");
@@ -1337,6 +1471,9 @@ fn random(shape: Shape, rounds: u64) {
         tally.refused_full,
         tally.refused_quota,
         tally.refused_long,
+        tally.refused_closed,
+        tally.recalled,
+        tally.flushed,
         tally.direct,
         tally.late,
         tally.copies,
@@ -1386,6 +1523,7 @@ const PLAIN: Message = Message {
     tag: 0,
     length: 0,
     id: 0,
+    recall: false,
 };
 
 /// The store holds as many messages as its depth. One more message is refused, and all entries can
