@@ -168,7 +168,7 @@ impl Packet {
 }
 
 /// The word after an operation, computed with the numbers' own types.
-fn combined(code: u32, is_wide: bool, old: u64, value: u64, compare: u64) -> u64 {
+pub(crate) fn combined(code: u32, is_wide: bool, old: u64, value: u64, compare: u64) -> u64 {
     let Some(operation) = AtomicOperation::from_bits(code) else {
         return old;
     };

@@ -140,6 +140,17 @@ module rma_bench (
     /// Packet controllers.
     input  logic [3:0][7:0]       packet_rank_i,
     input  logic [3:0]            packet_closed_i,
+    input  logic [3:0]            packet_settled_i,
+    output logic [3:0]            packet_atomic_read_o,
+    output logic [3:0][29:0]      packet_atomic_read_address_o,
+    input  logic [3:0]            packet_atomic_gnt_i,
+    input  logic [3:0]            packet_atomic_rvalid_i,
+    input  logic [3:0][31:0]      packet_atomic_data_i,
+    output logic [3:0]            packet_atomic_write_o,
+    input  logic [3:0]            packet_atomic_written_i,
+    output logic [3:0][29:0]      packet_atomic_address_o,
+    output logic [3:0][31:0]      packet_atomic_data_o,
+    output logic [3:0][3:0]       packet_atomic_strobe_o,
     output logic [3:0]            packet_fetch_lookup_o,
     output logic [3:0][9:0]       packet_fetch_id_o,
     input  logic [3:0][31:0]      packet_fetch_base_i,
@@ -490,6 +501,7 @@ module rma_bench (
     alcor_abi_pkg::read_task_t reply_task;
     alcor_abi_pkg::refusal_t refusal;
     alcor_abi_pkg::answered_t answered;
+    alcor_abi_pkg::memory_request_t atomic_read;
 
     if (PacketRequests) begin : g_requests
       alcor_abi_pkg::from_engine_t engine;
@@ -532,16 +544,16 @@ module rma_bench (
           .verdict_ready_o   (packet_verdict_ready_o[g]),
           .copy_ready_o      (packet_copy_ready_o[g]),
           .full_i            (packet_full_i[g]),
-          .settled_i         (1'b1),
+          .settled_i         (packet_settled_i[g]),
           .replied_i         (1'b1),
-          .atomic_read_o     (),
-          .atomic_read_i     ('0),
-          .atomic_data_i     ('0),
-          .atomic_write_o    (),
-          .atomic_written_i  (1'b0),
-          .atomic_address_o  (),
-          .atomic_data_o     (),
-          .atomic_strobe_o   (),
+          .atomic_read_o     (atomic_read),
+          .atomic_read_i     ({packet_atomic_gnt_i[g], packet_atomic_rvalid_i[g]}),
+          .atomic_data_i     (packet_atomic_data_i[g]),
+          .atomic_write_o    (packet_atomic_write_o[g]),
+          .atomic_written_i  (packet_atomic_written_i[g]),
+          .atomic_address_o  (packet_atomic_address_o[g]),
+          .atomic_data_o     (packet_atomic_data_o[g]),
+          .atomic_strobe_o   (packet_atomic_strobe_o[g]),
           .write_valid_o     (packet_write_valid_o[g]),
           .write_ready_i     (packet_write_ready_i[g]),
           .write_o           (write_task),
@@ -580,6 +592,11 @@ module rma_bench (
           .idle_o          (packet_idle_o[g])
       );
 
+      assign atomic_read                  = '0;
+      assign packet_atomic_write_o[g]     = 1'b0;
+      assign packet_atomic_address_o[g]   = '0;
+      assign packet_atomic_data_o[g]      = '0;
+      assign packet_atomic_strobe_o[g]    = '0;
       assign packet_fetch_lookup_o[g]     = 1'b0;
       assign packet_fetch_id_o[g]         = '0;
       assign packet_arrival_valid_o[g]    = 1'b0;
@@ -593,6 +610,8 @@ module rma_bench (
       assign packet_reply_task_valid_o[g] = 1'b0;
       assign reply_task                   = '0;
     end
+    assign packet_atomic_read_o[g]         = atomic_read.req;
+    assign packet_atomic_read_address_o[g] = atomic_read.address;
     assign packet_answered_atomic_o[g]    = answered.atomic;
     assign packet_answered_old_o[g]       = answered.old;
     assign packet_answered_status_o[g]    = answered.ended.status;

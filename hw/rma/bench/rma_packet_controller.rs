@@ -2,14 +2,15 @@
 //! model of the packet formats and the windows. A packet that is cut in its header has no effect
 //! except its report. The paper's words are built from its figure 6, not from the ABI.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use alcor_abi::packets::{x_data, x_header as x_field, x_old};
-use alcor_abi::{PacketType, Status};
+use alcor_abi::packets::{x_atomic, x_data, x_header as x_field, x_old, x_operation};
+use alcor_abi::{AtomicOperation, PacketType, Status};
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
 
 use crate::rma::Block;
+use crate::rma_atomic::combined;
 
 const LANES: usize = 4;
 
@@ -108,6 +109,17 @@ enum Packet {
     Old { wide: bool, id: u16, value: u64 },
     /// A message, with the engine's answer to it.
     Message(Message),
+    /// An atomic operation.
+    Atomic {
+        slot: u8,
+        offset: u32,
+        wide: bool,
+        code: u32,
+        value: u64,
+        compare: u64,
+        from: u8,
+        id: u16,
+    },
     /// Acknowledgement of an extended command.
     XAck { status: u8, id: u16 },
 }
@@ -295,6 +307,29 @@ impl Packet {
                 }
                 heads
             }
+            Packet::Atomic {
+                slot,
+                offset,
+                wide,
+                code,
+                value,
+                compare,
+                from,
+                id,
+            } => {
+                let compares = code == AtomicOperation::CompareSwap as u32;
+                let header = x_header(PacketType::Xget, true, from, slot)
+                    | x_atomic::COMPARE.put(compares.into())
+                    | x_atomic::ATOMIC.put(1)
+                    | x_atomic::WIDE.put(wide.into());
+                let operation = x_operation::ID.put(id.into()) | x_operation::OPERATION.put(code);
+                let mut heads = vec![header, offset, operation];
+                for operand in [value, compare].into_iter().take(1 + usize::from(compares)) {
+                    heads.push(operand as u32);
+                    heads.extend(wide.then_some((operand >> 32) as u32));
+                }
+                heads
+            }
             Packet::Message(message) => vec![
                 ME << 24
                     | (PacketType::Message as u32) << 21
@@ -318,10 +353,17 @@ impl Packet {
     }
 }
 
+/// Word of node memory that nobody has written.
+fn initial(address: u32) -> u32 {
+    address.wrapping_mul(0x9e37_79b1).rotate_left(7)
+}
+
 /// A header word as received.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     word: u32,
+    /// The controller is busy in the next cycle.
+    busy: bool,
     /// The packet ends with this word, within its header.
     cut: bool,
     /// The packet has no payload, if this is the last word of the header.
@@ -335,8 +377,8 @@ struct Write {
     /// The packet has no payload.
     bare: bool,
     words: u32,
-    /// Words that are written, of a task that does not drop the payload.
-    kept: u32,
+    /// Words that are written; `None` for a message that is dropped, where any number does.
+    kept: Option<u32>,
     /// First byte and the lane of the last byte; `None` if nothing is written.
     place: Option<(u32, u32)>,
     /// Kind, rank (request plane), status, id.
@@ -402,6 +444,8 @@ struct Bench {
     malformed: u64,
     /// Header words of the reply in progress.
     sent: Vec<u32>,
+    /// Task of the reply in progress: header words, payload words, address.
+    told: Option<(u32, u32, Option<u32>)>,
     count: u64,
     /// Whether extended packets mark their offset as beyond 2^32.
     beyond: bool,
@@ -424,6 +468,17 @@ struct Bench {
     /// Old values of atomic operations: value and id.
     answered: VecDeque<(u64, u16)>,
     answered_sink: Sink,
+    /// Node memory by word address, as written by the controller, and as expected.
+    memory: HashMap<u32, u32>,
+    model: HashMap<u32, u32>,
+    reads_sink: Sink,
+    written_sink: Sink,
+    /// Data of reads in flight, with their cycle.
+    flight: VecDeque<(u64, u32)>,
+    /// Cycles until all write tasks are done.
+    unsettled: u32,
+    /// The controller is busy in this cycle.
+    busy: bool,
 }
 
 impl Bench {
@@ -470,6 +525,7 @@ impl Bench {
             refusals: VecDeque::new(),
             malformed: 0,
             sent: Vec::new(),
+            told: None,
             count: 0,
             beyond: false,
             announced: (0, 0),
@@ -484,6 +540,13 @@ impl Bench {
             copied: VecDeque::new(),
             answered: VecDeque::new(),
             answered_sink: Sink::new(Pace::Always),
+            memory: HashMap::new(),
+            model: HashMap::new(),
+            reads_sink: Sink::new(Pace::Always),
+            written_sink: Sink::new(Pace::Always),
+            flight: VecDeque::new(),
+            unsettled: 0,
+            busy: false,
         }
     }
 
@@ -567,12 +630,20 @@ impl Bench {
     }
 
     /// Sends the first header words of a packet. Returns whether the packet has no payload.
-    fn heads_of(&mut self, heads: &[u32], count: usize) -> bool {
+    /// With `ends`, the packet may have no more effect once its last word is taken.
+    fn heads_of(&mut self, heads: &[u32], count: usize, ends: bool) -> bool {
         let mut bare = false;
         for (at, &word) in heads[..count].iter().enumerate() {
             bare = self.rng.random();
             let cut = at + 1 == count && count < heads.len();
-            self.heads.push(Head { word, cut, bare });
+            let last = at + 1 == heads.len();
+            let busy = !cut && !(last && ends);
+            self.heads.push(Head {
+                word,
+                busy,
+                cut,
+                bare,
+            });
         }
         bare
     }
@@ -582,7 +653,7 @@ impl Bench {
         let heads = packet.heads();
         if heads.len() > 1 {
             let count = self.rng.random_range(1..heads.len());
-            self.heads_of(&heads, count);
+            self.heads_of(&heads, count, true);
             self.malformed += 1;
         }
     }
@@ -601,7 +672,11 @@ impl Bench {
         } else {
             0
         };
-        let bare = self.heads_of(&heads, heads.len());
+        let ends = matches!(
+            packet,
+            Packet::Message(_) | Packet::Old { .. } | Packet::Atomic { .. }
+        );
+        let bare = self.heads_of(&heads, heads.len(), ends);
         match packet {
             Packet::Put {
                 slot,
@@ -615,7 +690,7 @@ impl Bench {
                     drop: !is_ok,
                     bare,
                     words,
-                    kept: words,
+                    kept: Some(words),
                     place: is_ok.then_some((first, 3)),
                     note: None,
                 });
@@ -681,7 +756,7 @@ impl Bench {
                     drop: !is_ok,
                     bare,
                     words,
-                    kept: words,
+                    kept: Some(words),
                     place,
                     note,
                 });
@@ -772,7 +847,7 @@ impl Bench {
                     drop: false,
                     bare,
                     words,
-                    kept: words,
+                    kept: Some(words),
                     place,
                     note,
                 });
@@ -783,7 +858,7 @@ impl Bench {
                     drop: true,
                     bare,
                     words: 0,
-                    kept: 0,
+                    kept: Some(0),
                     place: None,
                     note,
                 });
@@ -791,6 +866,48 @@ impl Bench {
             Packet::Old { wide, id, value } => {
                 let value = if wide { value } else { value & 0xffff_ffff };
                 self.answered.push_back((value, id));
+            }
+            Packet::Atomic {
+                slot,
+                offset,
+                wide,
+                code,
+                value,
+                compare,
+                from,
+                id,
+            } => {
+                let status = match self.check(slot, offset, if wide { 8 } else { 4 }, true) {
+                    Status::Ok => self.check(slot, offset, if wide { 8 } else { 4 }, false),
+                    status => status,
+                };
+                if status != Status::Ok {
+                    self.refuse(status, PacketType::Xget, false);
+                    let (rank, status) = (from, status as u8);
+                    self.answers.push_back(Ack { rank, status, id }.answer());
+                    return;
+                }
+                let first = self.base(slot).wrapping_add(offset) / 4;
+                let places = [first, first.wrapping_add(1) & 0x3fff_ffff];
+                let [low, high] = places.map(|at| u64::from(self.model_word(at)));
+                let old = if wide { high << 32 | low } else { low };
+                let new = combined(code, wide, old, value, compare);
+                self.model.insert(places[0], new as u32);
+                if wide {
+                    self.model.insert(places[1], (new >> 32) as u32);
+                }
+                let header = u32::from(from) << 24
+                    | x_old::PTYPE.put(PacketType::Xdata as u32)
+                    | x_old::LAST.put(1)
+                    | x_old::ATOMIC.put(1)
+                    | x_old::WIDE.put(wide.into())
+                    | x_old::ID.put(id.into());
+                let heads = [header, old as u32, (old >> 32) as u32];
+                self.answers.push_back(Answer {
+                    heads: heads[..2 + usize::from(wide)].to_vec(),
+                    words: 0,
+                    address: None,
+                });
             }
             Packet::Message(message) => {
                 self.messages.push_back(message);
@@ -810,7 +927,7 @@ impl Bench {
             drop: true,
             bare,
             words,
-            kept: words,
+            kept: None,
             place: None,
             note: None,
         };
@@ -838,7 +955,7 @@ impl Bench {
             write.note = (verdict.kind != 0).then_some(note);
             if matches!(verdict.kind, STORE | DIRECT) {
                 write.drop = false;
-                write.kept = verdict.bytes.div_ceil(4);
+                write.kept = Some(verdict.bytes.div_ceil(4));
                 write.place = (verdict.bytes > 0)
                     .then_some((verdict.address, verdict.bytes.wrapping_sub(1) % 4));
             }
@@ -850,6 +967,45 @@ impl Bench {
             return;
         }
         self.writes.push_back(write);
+    }
+
+    fn model_word(&self, at: u32) -> u32 {
+        self.model.get(&at).copied().unwrap_or_else(|| initial(at))
+    }
+
+    fn random_atomic(&mut self) -> Packet {
+        let slot = self.slot();
+        let wide: bool = self.rng.random();
+        let bytes = if wide { 8 } else { 4 };
+        let (offset, _) = self.range(slot, 16);
+        let offset = if self.rng.random_bool(0.5) {
+            offset & !(bytes - 1)
+        } else {
+            bytes * self.rng.random_range(0..3)
+        };
+        let first = self.base(slot).wrapping_add(offset) / 4;
+        let near = u64::from(self.model_word(first.wrapping_add(1) & 0x3fff_ffff)) << 32
+            | u64::from(self.model_word(first));
+        let rng = &mut *self.rng;
+        let mut value = || match rng.random_range(0..4) {
+            0 => near,
+            1 => near ^ 1 << rng.random_range(0..64),
+            _ => rng.random(),
+        };
+        let (value, compare) = (value(), value());
+        Packet::Atomic {
+            slot,
+            offset,
+            wide,
+            code: match rng.random_range(0..3) {
+                0 => AtomicOperation::CompareSwap as u32,
+                _ => rng.random_range(0..11),
+            },
+            value,
+            compare,
+            from: rng.random(),
+            id: rng.random(),
+        }
     }
 
     fn random_message(&mut self) -> Message {
@@ -956,7 +1112,7 @@ impl Bench {
         let (from, id, last): (u8, u16, bool) = self.rng.random();
         let kind = self
             .rng
-            .random_range(0..if self.config.requests { 5 } else { 4 });
+            .random_range(0..if self.config.requests { 6 } else { 4 });
         let words = if self.rng.random_bool(0.3) {
             1
         } else {
@@ -979,6 +1135,7 @@ impl Bench {
         }
         match (self.config.requests, kind) {
             (true, 4) => Packet::Message(self.random_message()),
+            (true, 5) => self.random_atomic(),
             (true, 1) => {
                 let (offset, _) = self.range(slot, 4 * words);
                 let offset = if self.rng.random() {
@@ -1086,6 +1243,17 @@ impl Bench {
             self.answered_sink.ready(&mut *self.rng),
         );
         let full = noise >> 63 == 1;
+        let (reads, written) = (
+            self.reads_sink.ready(&mut *self.rng),
+            self.written_sink.ready(&mut *self.rng),
+        );
+        let now = self.block.cycle();
+        let landing = self
+            .flight
+            .pop_front_if(|(at, _)| *at <= now)
+            .map(|(_, word)| word);
+        let settled = self.unsettled == 0;
+        self.unsettled = self.unsettled.saturating_sub(1);
         let message = self.messages.front().copied();
         let (fetch_base, fetch_size) = self.fetched(self.looked_up);
         let block = &mut self.block;
@@ -1121,6 +1289,11 @@ impl Bench {
         block.set("copy_bytes_i", moved.bytes);
         block.set("copy_receive_i", moved.receive);
         block.set("answered_ready_i", answered_ready);
+        block.set("settled_i", settled);
+        block.set("atomic_gnt_i", reads);
+        block.set("atomic_rvalid_i", landing.is_some());
+        block.set("atomic_data_i", landing.map_or(noise >> 5, u64::from));
+        block.set("atomic_written_i", written);
         block.set("head_valid_i", head.is_some());
         block.set("head_i", head.map_or(noise, |head| head.word.into()));
         block.set("head_cut_i", head.map_or(noise & 1 == 1, |head| head.cut));
@@ -1176,7 +1349,7 @@ impl Bench {
                 },
                 bare: block.is("write_bare_o"),
                 words,
-                kept: if drop { words } else { kept },
+                kept: expected.and_then(|write| write.kept).map(|_| kept),
                 place: (!drop && kept > 0).then(|| {
                     (
                         block.word("write_address_o"),
@@ -1214,16 +1387,20 @@ impl Bench {
         if block.is("reply_task_valid_o") && tasks_ready {
             let words = block.word("reply_task_words_o");
             let address = (words > 0).then(|| block.word("reply_task_address_o"));
+            let heads = block.word("reply_task_heads_o");
+            let before = self.told.replace((heads, words, address));
+            assert_eq!(before, None, "{place}: a task before the last header word");
+        }
+        // The task of an atomic operation's answer comes with the first header word.
+        let told = self.told.filter(|told| told.0 <= self.sent.len() as u32);
+        if let Some((heads, words, address)) = told {
+            self.told = None;
             let found = Answer {
                 heads: std::mem::take(&mut self.sent),
                 words,
                 address,
             };
-            assert_eq!(
-                block.word("reply_task_heads_o"),
-                found.heads.len() as u32,
-                "{place}: {found:?}"
-            );
+            assert_eq!(heads, found.heads.len() as u32, "{place}: {found:?}");
             // Replies, copies and acknowledgements each keep their order. The order between them is
             // free.
             let queue = if self.answers.front() == Some(&found) {
@@ -1234,6 +1411,29 @@ impl Bench {
                 &mut self.acked
             };
             assert_eq!(Some(found), queue.pop_front(), "{place}");
+        }
+        assert!(!(self.busy && block.is("idle_o")), "{place}: idle");
+        // Node memory: the atomic unit waits until all writes are done.
+        let (reading, writing) = (block.is("atomic_read_o"), block.is("atomic_write_o"));
+        assert!(settled || !(reading || writing), "{place}: writes remain");
+        if reading && reads {
+            let at = block.word("atomic_read_address_o");
+            let word = self.memory.get(&at).copied().unwrap_or_else(|| initial(at));
+            let latency = self.rng.random_range(1..4);
+            let due = self.flight.back().map_or(0, |&(due, _)| due + 1);
+            self.flight.push_back((due.max(now + latency), word));
+        }
+        if writing && written {
+            let at = block.word("atomic_address_o");
+            let mask = (0..4)
+                .filter(|lane| block.word("atomic_strobe_o") >> lane & 1 == 1)
+                .fold(0, |mask, lane| mask | 0xff << (8 * lane));
+            let old = self.memory.get(&at).copied().unwrap_or_else(|| initial(at));
+            let word = old & !mask | block.word("atomic_data_o") & mask;
+            self.memory.insert(at, word);
+        }
+        if block.is("write_valid_o") && ready && !reading {
+            self.unsettled = self.rng.random_range(0..8);
         }
         // The message engine: arrivals, match results and lookups of announced messages.
         if block.is("arrival_valid_o") && arrivals_ready {
@@ -1300,7 +1500,8 @@ impl Bench {
         }
         let (head_ready, ack_ready) = (block.is("head_ready_o"), block.is("ack_ready_o"));
         self.copies.take(block.is("copy_ready_o"));
-        self.heads.take(head_ready);
+        // Until a packet's effect is seen, its controller is busy.
+        self.busy = self.heads.take(head_ready).is_some_and(|head| head.busy);
         self.acks.take(ack_ready);
         block.clock();
     }
@@ -1313,6 +1514,7 @@ impl Bench {
             && self.copies.is_empty()
             && self.copied.is_empty()
             && self.answered.is_empty()
+            && self.told.is_none()
             && self.writes.is_empty()
             && self.answers.is_empty()
             && self.acked.is_empty()
@@ -1340,6 +1542,13 @@ impl Bench {
         for _ in 0..10 {
             self.cycle();
         }
+        for (&at, &word) in &self.memory {
+            assert_eq!(word, self.model_word(at), "word {at:#x}");
+        }
+        for (&at, &word) in &self.model {
+            let found = self.memory.get(&at).copied();
+            assert_eq!(found.unwrap_or_else(|| initial(at)), word, "word {at:#x}");
+        }
         assert!(self.block.is("idle_o"));
         took
     }
@@ -1354,7 +1563,7 @@ fn random(config: Config) {
         Pace::Bursts { on: 20, off: 20 },
     ];
     for _ in 0..soak(25) {
-        let chosen: [Pace; 9] =
+        let chosen: [Pace; 11] =
             std::array::from_fn(|_| paces[bench.rng.random_range(0..paces.len())]);
         bench.heads.set_pace(chosen[0]);
         bench.acks.set_pace(chosen[1]);
@@ -1369,6 +1578,8 @@ fn random(config: Config) {
         });
         bench.copies.set_pace(chosen[7]);
         bench.answered_sink.set_pace(chosen[8]);
+        bench.reads_sink.set_pace(chosen[9]);
+        bench.written_sink.set_pace(chosen[10]);
         let address = bench.rng.random::<u32>() & !3;
         let length = [0, 60, 5_000, 1 << 20][bench.rng.random_range(0..4)];
         bench.announce(address, length);

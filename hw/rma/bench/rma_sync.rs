@@ -271,7 +271,14 @@ fn decisions(lane: usize) {
             };
         }
         for _ in 0..[0, 1, 1, 2][rng.random_range(0..4)] {
-            let rank = &mut bench.ranks[rng.random_range(0..ranks)];
+            // Often the last rank of the run, or the one behind it.
+            let last = end - usize::from(bench.first);
+            let at = if rng.random() {
+                last - rng.random_range(0..2)
+            } else {
+                rng.random_range(0..ranks)
+            };
+            let rank = &mut bench.ranks[at.min(ranks - 1)];
             match rng.random_range(0..6) {
                 0 => rank.valid ^= true,
                 1 => rank.quiet ^= true,
