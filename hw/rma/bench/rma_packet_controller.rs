@@ -1167,9 +1167,13 @@ impl Bench {
                     if self.rng.random_bool(0.2) {
                         left = self.rng.random_range(0..=payload - lane);
                     }
-                } else if kind == 3 && self.rng.random_bool(0.1) {
-                    // The last packet contains more than a packet can.
-                    left = self.rng.random_range(payload - lane + 1..1 << 16);
+                } else if kind == 3 && self.rng.random_bool(0.2) {
+                    // The last packet contains more than a packet can; the surplus is often one bit.
+                    left = if self.rng.random() {
+                        left | 1 << self.rng.random_range(payload.ilog2() + 1..16)
+                    } else {
+                        self.rng.random_range(payload - lane + 1..1 << 16)
+                    };
                 }
                 if kind == 3 && self.rng.random_bool(0.3) {
                     let announcement = self.rng.random_range(0..1024);
@@ -1499,7 +1503,13 @@ impl Bench {
             self.shown = self.windows.get(slot).copied().flatten();
         }
         let (head_ready, ack_ready) = (block.is("head_ready_o"), block.is("ack_ready_o"));
-        self.copies.take(block.is("copy_ready_o"));
+        let copy_ready = block.is("copy_ready_o");
+        // Nothing begins before an acknowledgement that waits.
+        assert!(
+            ack.is_none() || ack_ready || !block.is("idle_o") || !(head_ready || copy_ready),
+            "{place}: an acknowledgement waits"
+        );
+        self.copies.take(copy_ready);
         // Until a packet's effect is seen, its controller is busy.
         self.busy = self.heads.take(head_ready).is_some_and(|head| head.busy);
         self.acks.take(ack_ready);
@@ -1581,7 +1591,12 @@ fn random(config: Config) {
         bench.reads_sink.set_pace(chosen[9]);
         bench.written_sink.set_pace(chosen[10]);
         let address = bench.rng.random::<u32>() & !3;
-        let length = [0, 60, 5_000, 1 << 20][bench.rng.random_range(0..4)];
+        let length = match bench.rng.random_range(0..6) {
+            0 => 0,
+            1 => 60,
+            2 => 5_000,
+            _ => 1 << bench.rng.random_range(6..32),
+        };
         bench.announce(address, length);
         for _ in 0..60 {
             if bench.rng.random_bool(0.1) {
