@@ -112,9 +112,15 @@ fn random(config: Config) {
     ];
     for _ in 0..soak(24) {
         let mut pace = || paces[rng.random_range(0..paces.len())];
-        tasks.set_pace(pace());
+        let usual = pace();
         payload.set_pace(pace());
         let (mut port, mut taker) = (Sink::new(pace()), Sink::new(pace()));
+        // Payload often waits for a task.
+        tasks.set_pace(if rng.random_bool(0.3) {
+            Pace::Chance(0.02)
+        } else {
+            usual
+        });
         for _ in 0..1_200 {
             if tasks.len() < 3 {
                 let long = rng.random_bool(0.2);

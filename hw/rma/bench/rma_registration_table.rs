@@ -334,11 +334,36 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Chooses bases for a small table, most of which differ from one in a single bit.
+    fn choose_bases(&mut self) {
+        let first = self.rng.random::<u32>() & !3;
+        let mut bases = vec![first];
+        while bases.len() < 2 * self.slots + 4 {
+            let base = if self.rng.random_bool(0.8) {
+                first ^ 1 << self.rng.random_range(2..32)
+            } else {
+                self.rng.random::<u32>() & !3
+            };
+            if !bases.contains(&base) {
+                bases.push(base);
+            }
+            if bases.len() > 24 {
+                break;
+            }
+        }
+        self.bases = bases;
+    }
+}
+
 fn random(lane: usize) {
     let mut bench = Bench::new(lane, "rma_registration_table_random");
-    for _ in 0..3 {
+    for round in 0..12 {
+        if bench.slots < 100 && round > 0 {
+            bench.choose_bases();
+        }
         bench.clear();
-        for _ in 0..soak(4_000) {
+        for _ in 0..soak(1_000) {
             bench.cycle();
         }
     }
@@ -385,8 +410,8 @@ impl Bench {
     }
 }
 
-/// A full table is emptied from the highest slot down, then in random order. Every other slot keeps
-/// its window.
+/// A full table is emptied from the highest slot down, then from the lowest slot up. Every other
+/// slot keeps its window.
 fn empty(lane: usize) {
     let mut bench = Bench::new(lane, "rma_registration_table_empty");
     bench.clear();
@@ -395,19 +420,20 @@ fn empty(lane: usize) {
         for &base in &bases {
             bench.perform(false, base);
         }
+        for &base in &bases {
+            bench.look_up(base);
+        }
         let mut order = bases.clone();
-        order.reverse();
-        if round == 1 {
-            for at in 0..order.len() {
-                let other = bench.rng.random_range(0..order.len());
-                order.swap(at, other);
-            }
+        if round == 0 {
+            order.reverse();
         }
         for &base in &order {
             bench.perform(true, base);
             bench.idle(2);
-            let other = bases[bench.rng.random_range(0..bases.len())];
-            bench.look_up(other);
+            for _ in 0..4 {
+                let other = bases[bench.rng.random_range(0..bases.len())];
+                bench.look_up(other);
+            }
         }
         for &base in &bases {
             bench.look_up(base);
