@@ -1738,6 +1738,19 @@ fn edges(config: Config) {
     bench.windows[0] = Some(window(1 << 20));
     bench.announce(0x400, 1 << 20);
     if config.requests {
+        // A last packet that would hold more than a packet can.
+        for bit in config.payload.ilog2() + 1..16 {
+            bench.send(Packet::XGet {
+                slot: 0,
+                offset: 0,
+                left: 1 << bit | 60,
+                last: true,
+                from: 1,
+                id: 8,
+                laddr: 0,
+            });
+        }
+        bench.drain();
         for lane in 0..4 {
             for left in config.payload - 8..config.payload + 8 {
                 for last in [false, true] {

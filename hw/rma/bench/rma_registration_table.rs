@@ -415,7 +415,12 @@ impl Bench {
 fn empty(lane: usize) {
     let mut bench = Bench::new(lane, "rma_registration_table_empty");
     bench.clear();
-    for round in 0..2 {
+    for round in 0..6 {
+        // Other slots have a byte of their bases in common in each round.
+        for at in 0..bench.bases.len() {
+            let other = bench.rng.random_range(0..bench.bases.len());
+            bench.bases.swap(at, other);
+        }
         let bases: Vec<u32> = bench.bases[..bench.slots].to_vec();
         for &base in &bases {
             bench.perform(false, base);
@@ -424,12 +429,17 @@ fn empty(lane: usize) {
             bench.look_up(base);
         }
         let mut order = bases.clone();
-        if round == 0 {
+        if round % 2 == 0 {
             order.reverse();
         }
-        for &base in &order {
+        for (at, &base) in order.iter().enumerate() {
             bench.perform(true, base);
             bench.idle(2);
+            if at.is_multiple_of(32) {
+                for &base in &bases {
+                    bench.look_up(base);
+                }
+            }
             for _ in 0..4 {
                 let other = bases[bench.rng.random_range(0..bases.len())];
                 bench.look_up(other);
