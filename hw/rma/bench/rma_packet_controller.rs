@@ -1738,6 +1738,19 @@ fn edges(config: Config) {
     bench.windows[0] = Some(window(1 << 20));
     bench.announce(0x400, 1 << 20);
     if config.requests {
+        // A packet that is not the last, of a command of any length.
+        bench.windows[1] = Some(window(u32::MAX));
+        for bit in config.payload.ilog2() + 1..32 {
+            bench.send(Packet::XGet {
+                slot: 1,
+                offset: 0,
+                left: 1 << bit | 60,
+                last: false,
+                from: 1,
+                id: 8,
+                laddr: 0,
+            });
+        }
         // A last packet that would hold more than a packet can.
         for bit in config.payload.ilog2() + 1..16 {
             bench.send(Packet::XGet {
