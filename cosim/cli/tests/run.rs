@@ -510,6 +510,11 @@ fn kill_one(victim: Victim, random: &mut StdRng) -> bool {
         }
     }
     trial.leaves_nothing();
+    // A process that the launcher had just begun holds its sockets until it runs the program.
+    let start = Instant::now();
+    while !names_of(launcher).is_empty() && start.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(2));
+    }
     assert_eq!(names_of(launcher), [""; 0], "{seen}");
     says.contains(" died: its process ended")
 }
