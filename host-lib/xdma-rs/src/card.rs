@@ -192,6 +192,9 @@ impl Card {
     /// # Errors
     /// [`Error::NotDriven`] when the function has no XDMA core, or an engine of the core does not
     /// stop.
+    ///
+    /// # Examples
+    /// [`Function`] has one.
     pub fn driven(machine: &Machine, function: Arc<dyn Function>, limit: Duration) -> Result<Card> {
         let address = function.address();
         let (vendor, device) = function.identity();

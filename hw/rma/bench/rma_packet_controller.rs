@@ -637,7 +637,7 @@ impl Bench {
             bare = self.rng.random();
             let cut = at + 1 == count && count < heads.len();
             let last = at + 1 == heads.len();
-            let busy = !cut && !(last && ends);
+            let busy = !(cut || (last && ends));
             self.heads.push(Head {
                 word,
                 busy,
@@ -1252,10 +1252,9 @@ impl Bench {
             self.written_sink.ready(&mut *self.rng),
         );
         let now = self.block.cycle();
-        let landing = self
-            .flight
-            .pop_front_if(|(at, _)| *at <= now)
-            .map(|(_, word)| word);
+        let is_due = self.flight.front().is_some_and(|(at, _)| *at <= now);
+        let landing = is_due.then(|| self.flight.pop_front()).flatten();
+        let landing = landing.map(|(_, word)| word);
         let settled = self.unsettled == 0;
         self.unsettled = self.unsettled.saturating_sub(1);
         let message = self.messages.front().copied();
