@@ -194,7 +194,16 @@ impl Card {
     /// stop.
     ///
     /// # Examples
-    /// [`Function`] has one.
+    /// [`Function`] has a whole one.
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    /// use xdma::{Card, CardAddr, Function, Machine};
+    ///
+    /// fn clear(function: Arc<dyn Function>) -> xdma::Result<()> {
+    ///     let card = Card::driven(&Machine::local(), function, Duration::from_secs(10))?;
+    ///     card.h2c(0)?.write(CardAddr(0), &[0; 64])
+    /// }
+    /// ```
     pub fn driven(machine: &Machine, function: Arc<dyn Function>, limit: Duration) -> Result<Card> {
         let address = function.address();
         let (vendor, device) = function.identity();
