@@ -291,7 +291,7 @@ impl Rank {
         operation: impl Into<AccumulateOperation>,
     ) -> Result<Request<'a>> {
         let offset = byte_offset::<T>(offset)?;
-        self.combine_at(window, target, offset, local, operation.into())
+        self.combine_at(window, target, offset, local, operation.into(), None)
     }
 
     /// [`Rank::accumulate`] with a byte offset, a multiple of the element's size, into a window of any
@@ -320,7 +320,7 @@ impl Rank {
         operation: impl Into<AccumulateOperation>,
     ) -> Result<()> {
         let offset = fits("byte offset", byte_offset, u32::MAX)?;
-        let request = self.combine_at(window, target, offset, local, operation.into())?;
+        let request = self.combine_at(window, target, offset, local, operation.into(), None)?;
         self.wait(request)
     }
 
@@ -328,7 +328,7 @@ impl Rank {
     /// as they were before. `old` has as many elements as `local`.
     ///
     /// # Errors
-    /// As [`Rank::accumulate`]; [`Error::OutOfRange`] if `old` has another number of elements than
+    /// As [`Rank::accumulate`]; [`Error::OldElements`] if `old` has another number of elements than
     /// `local`.
     ///
     /// # Examples
@@ -425,20 +425,6 @@ impl Rank {
         self.wait(request)
     }
 
-    fn combine_at<'a, T: AccumulateElement, W: Datatype>(
-        &mut self,
-        window: &Window<W>,
-        target: GlobalRank,
-        offset: u32,
-        local: impl Buffer<Item = T> + 'a,
-        operation: AccumulateOperation,
-    ) -> Result<Request<'a>> {
-        self.check_accumulate::<T>(operation)?;
-        let local = local.source(self)?;
-        let accumulate = accumulate_of(window, target, offset, operation, &local);
-        self.begin_accumulate(accumulate, [Some(local.hold()), None])
-    }
-
     fn fetch_at<'a, T: AccumulateElement, W: Datatype>(
         &mut self,
         window: &Window<W>,
@@ -448,21 +434,37 @@ impl Rank {
         operation: AccumulateOperation,
         old: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
+        let (old, copy_back) = old.destination(self, Copied::Fresh)?;
+        let request = self.combine_at(window, target, offset, local, operation, Some(&old))?;
+        Ok(request.with_copy_back(copy_back))
+    }
+
+    fn combine_at<'a, T: AccumulateElement, W: Datatype>(
+        &mut self,
+        window: &Window<W>,
+        target: GlobalRank,
+        offset: u32,
+        local: impl Buffer<Item = T> + 'a,
+        operation: AccumulateOperation,
+        old: Option<&Region<T>>,
+    ) -> Result<Request<'a>> {
         self.check_accumulate::<T>(operation)?;
         let local = local.source(self)?;
-        let (old, copy_back) = old.destination(self, Copied::Fresh)?;
-        if old.byte_len() != local.byte_len() {
-            return Err(Error::OutOfRange {
-                what: "number of bytes of the old elements",
-                value: u64::from(old.byte_len()),
-                limit: u64::from(local.byte_len()),
-            });
+        let (slot, length) = (window.slot(), local.byte_len());
+        let mut accumulate =
+            Accumulate::new(operation, T::TYPE, target, slot, local.addr(), length)
+                .at_offset(offset);
+        if let Some(old) = old {
+            if old.byte_len() != length {
+                return Err(Error::OldElements {
+                    rank: self.pid(),
+                    found: old.len(),
+                    expected: local.len(),
+                });
+            }
+            accumulate = accumulate.fetching(old.addr());
         }
-        let accumulate =
-            accumulate_of(window, target, offset, operation, &local).fetching(old.addr());
-        let held = [Some(local.hold()), Some(old.hold())];
-        let request = self.begin_accumulate(accumulate, held)?;
-        Ok(request.with_copy_back(copy_back))
+        self.begin_accumulate(accumulate, [Some(local.hold()), old.map(Region::hold)])
     }
 
     fn check_accumulate<T: AccumulateElement>(&self, operation: AccumulateOperation) -> Result<()> {
@@ -497,17 +499,6 @@ impl Rank {
         self.progress.check()?;
         self.progress.accumulate(accumulate, held)
     }
-}
-
-fn accumulate_of<T: Datatype, W: Datatype>(
-    window: &Window<W>,
-    target: GlobalRank,
-    offset: u32,
-    operation: AccumulateOperation,
-    local: &Region<T>,
-) -> Accumulate {
-    let (slot, length) = (window.slot(), local.byte_len());
-    Accumulate::new(operation, T::TYPE, target, slot, local.addr(), length).at_offset(offset)
 }
 
 impl crate::progress::Progress {

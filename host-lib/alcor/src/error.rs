@@ -630,6 +630,19 @@ pub enum Error {
         /// The type.
         element: ElementType,
     },
+    /// The buffer for the old elements of an accumulate has a wrong length.
+    #[error(
+        "{rank}: the buffer for the old elements has {found} elements, but the accumulate has {expected}; use a buffer of the same length"
+    )]
+    #[non_exhaustive]
+    OldElements {
+        /// The calling rank.
+        rank: GlobalRank,
+        /// Number of elements of the buffer.
+        found: usize,
+        /// Number of elements of the accumulate.
+        expected: usize,
+    },
     /// A vector of a collective has a wrong length.
     #[error("{rank} called {call}: its {what} has {found} elements, but must have {expected}")]
     #[non_exhaustive]

@@ -158,9 +158,10 @@ fn code_of(error: &Error) -> alcor_error {
         Error::BadCommunicator { .. } => alcor_error::ALCOR_ERR_COMMUNICATOR,
         Error::NotInHardware { .. } => alcor_error::ALCOR_ERR_NOT_IN_HARDWARE,
 
-        Error::OutOfRange { .. } | Error::BadOption { .. } | Error::WrongLength { .. } => {
-            alcor_error::ALCOR_ERR_ARGUMENT
-        }
+        Error::OutOfRange { .. }
+        | Error::BadOption { .. }
+        | Error::OldElements { .. }
+        | Error::WrongLength { .. } => alcor_error::ALCOR_ERR_ARGUMENT,
         Error::ForeignRequest { .. } => alcor_error::ALCOR_ERR_HANDLE,
         _ => alcor_error::ALCOR_ERR_OTHER,
     }

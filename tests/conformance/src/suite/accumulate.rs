@@ -330,6 +330,12 @@ fn refusals(context: &Context) -> Result {
             (nobody, Status::BadRank),
             (of(u32s, slot.wrapping_add(100), 4), Status::BadSlot),
         ];
+        for length in [1, 3] {
+            let mut old = vec![0u32; length];
+            let ended = rank.get_accumulate(&window, rank.pid(), 0, &[1, 1], Operation::Sum, &mut old);
+            let is_it = |error: &Error| matches!(error, Error::OldElements { .. });
+            fails("a buffer of another length", "OldElements", is_it, ended)?;
+        }
         for (accumulate, status) in tries {
             for fetches in [false, true] {
                 let mut accumulate = accumulate;
