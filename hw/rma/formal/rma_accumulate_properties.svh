@@ -1,7 +1,7 @@
 `include "formal.svh"
 
 // Properties of `rma_accumulate`, included at its end: a byte of memory that no offered beat covers is never written,
-// whatever payload, memory and vector unit give, and however long they take.
+// whatever payload and memory give, and however long the memory takes.
 
   `ALCOR_FORMAL_RESET
 
