@@ -28,4 +28,5 @@ switch/rtl/coll_copy.sv
 switch/rtl/coll_writer.sv
 switch/rtl/coll_plan.sv
 switch/rtl/coll_control.sv
+switch/rtl/coll_admission.sv
 switch/rtl/collective_unit.sv

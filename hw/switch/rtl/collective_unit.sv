@@ -7,7 +7,7 @@ import alcor_switch_pkg::*;
 /// units that gather and reduce (CGR), behind the stage ports of the router (Haghi et al. 2022,
 /// sections 3 and 4).
 ///
-/// A collective of a communicator begins here when all of its members on this board have posted it.
+/// `coll_admission` begins a collective of a communicator when all of its members on this board have posted it.
 /// The reader gives its data to stage 0 (reductions) or to the copy unit (others). The results are
 /// written to the members' memories. The unit serves all communicators concurrently, phit by phit,
 /// so a rank that posts late delays its own communicator only.
@@ -126,143 +126,85 @@ module collective_unit #(
   localparam int unsigned ReadDepth = 2 ** $clog2(ReadLatency + Spare);
   localparam int unsigned StageDepth = 2 ** $clog2(StageLatency + Spare);
 
-  // ---------------------------------------------------------------- communicators
+  // ---------------------------------------------------------------- which collectives are under way
 
   alcor_abi_pkg::shape_t shape;
   alcor_abi_pkg::comm_table_t rows;
-  logic [RANKS-1:0][31:0] member;
-  logic [STAGES-1:0][31:0][15:0] partner;
-
-  logic [RANKS-1:0][31:0] cancel;
-  logic [STAGES-1:0][RowPulseW-1:0] revocations;
-  logic [31:0] owes_any, under_way;
-  logic busy, pause;
-
-  coll_rows #(
-      .RANKS (RANKS),
-      .STAGES(STAGES)
-  ) u_rows (
-      .clk_i      (clk_i),
-      .rst_ni     (rst_ni),
-      .write_i    (write_i),
-      .writes_o   (writes_o),
-      .denied_o   (denied_o),
-      .lost_i     (lost_i),
-      .cancel_i   (cancel_i),
-      .revoked_i  (revocations),
-      .posted_i   (posted_o),
-      .active_i   (active_o),
-      .owes_i     (owes_any),
-      .under_way_i(under_way),
-      .busy_i     (busy),
-      .pause_o    (pause),
-      .shape_o    (shape),
-      .table_o    (rows),
-      .member_o   (member),
-      .partner_o  (partner),
-      .cancel_o   (cancel)
-  );
-
-  // ---------------------------------------------------------------- commands
-
   alcor_abi_pkg::collectives_t collectives;
   alcor_abi_pkg::row_pulse_t begins, ended;
   alcor_abi_pkg::row_t source_row, signature_row, destination_row;
-  logic [RANKS-1:0] refused_valid, refused_ready, ended_valid, ended_ready;
-  logic [RANKS-1:0][CompletionW-1:0] refused, ended_completion;
-  logic [RANKS-1:0][SourceW-1:0] source;
-  logic [RANKS-1:0][SignatureW-1:0] signature;
-  logic [RANKS-1:0][CollRequestW-1:0] request;
-  logic [RANKS-1:0][DestinationW-1:0] destination;
-
-  for (genvar r = 0; r < RANKS; r++) begin : g_rank
-    coll_commands #(
-        .NODE_BYTES(NODE_BYTES),
-        .KERNEL    (KERNEL)
-    ) u_commands (
-        .clk_i            (clk_i),
-        .rst_ni           (rst_ni),
-        .write_i          (write_i[r]),
-        .kernel_i         (kernel_i[r]),
-        .kernel_ready_o   (kernel_ready_o[r]),
-        .member_i         (member[r] & rows.valid),
-        .active_i         (collectives.active),
-        .cancel_i         (cancel[r]),
-        .posted_o         (posted_o[r]),
-        .end_i            ({ended_valid[r] && ended_ready[r], ended.row}),
-        .refused_valid_o  (refused_valid[r]),
-        .refused_ready_i  (refused_ready[r]),
-        .refused_o        (refused[r]),
-        .source_row_i     (source_row),
-        .source_o         (source[r]),
-        .signature_row_i  (signature_row),
-        .signature_o      (signature[r]),
-        .request_row_i    (begins.row),
-        .request_o        (request[r]),
-        .destination_row_i(destination_row),
-        .destination_o    (destination[r])
-    );
-
-    // For a rank its collective has ended once it has its completion: what it posts then must not be
-    // refused because a neighbour has yet to take its own.
-    // Ended collectives go first; a completion on offer stays, since a refusal waits for a gap.
-    assign complete_valid_o[r] = ended_valid[r] || refused_valid[r];
-    assign complete_o[r]       = ended_valid[r] ? ended_completion[r] : refused[r];
-    assign ended_ready[r]      = complete_ready_i[r];
-    assign refused_ready[r]    = complete_ready_i[r] && !ended_valid[r];
-  end
-
-  // ---------------------------------------------------------------- control
-
   alcor_abi_pkg::plan_t plan;
   logic [STAGES-1:0][StagePlanW-1:0] stage_plan;
+  logic [RANKS-1:0][31:0] member;
+  logic [STAGES-1:0][31:0][15:0] partner;
+  logic [RANKS-1:0] ended_valid, ended_ready;
+  logic [RANKS-1:0][CompletionW-1:0] ended_completion;
+  logic [RANKS-1:0][SourceW-1:0] source;
+  logic [RANKS-1:0][SignatureW-1:0] signature;
+  logic [RANKS-1:0][DestinationW-1:0] destination;
+  logic [STAGES-1:0][RowPulseW-1:0] revocations, result_take;
   logic [STAGES-1:0][31:0] spreads, leaving, owes;
-  logic [31:0] fold_credit, here, holds, sending, fold_takes;
+  logic [31:0] fold_credit, here, holds, sending, fold_takes, owes_any;
   logic [STAGES-1:0] stage_busy, stale;
-  logic [STAGES-1:0][RowPulseW-1:0] result_take;
-  logic reader_busy, copy_busy, writer_busy;
+  logic reader_busy, copy_busy, writer_busy, pause;
 
-  coll_control #(
-      .RANKS (RANKS),
-      .STAGES(STAGES),
-      .OPS   (OPS),
-      .TYPES (TYPES)
-  ) u_control (
-      .clk_i        (clk_i),
-      .rst_ni       (rst_ni),
-      .shape_i      (shape),
-      .pause_i      (pause),
-      .table_i      (rows),
-      .member_i     (member),
-      .posted_i     (posted_o),
-      .cancel_i     (cancel),
-      .leaving_i    (leaving),
-      .end_i        (ended),
-      .writes_i     (writes_o != '0),
-      .sync_begin_i (sync_begin_i),
-      .sync_ready_o (sync_ready_o),
-      .begin_o      (begins),
-      .request_i    (request),
-      .plan_o       (plan),
-      .stage_plan_o (stage_plan),
-      .collectives_o(collectives),
-      .here_o       (here),
-      .spreads_o    (spreads)
+  coll_admission #(
+      .RANKS     (RANKS),
+      .STAGES    (STAGES),
+      .NODE_BYTES(NODE_BYTES),
+      .KERNEL    (KERNEL),
+      .OPS       (OPS),
+      .TYPES     (TYPES)
+  ) u_admission (
+      .clk_i            (clk_i),
+      .rst_ni           (rst_ni),
+      .write_i          (write_i),
+      .kernel_i         (kernel_i),
+      .kernel_ready_o   (kernel_ready_o),
+      .lost_i           (lost_i),
+      .cancel_i         (cancel_i),
+      .posted_o         (posted_o),
+      .writes_o         (writes_o),
+      .denied_o         (denied_o),
+      .complete_valid_o (complete_valid_o),
+      .complete_ready_i (complete_ready_i),
+      .complete_o       (complete_o),
+      .sync_begin_i     (sync_begin_i),
+      .sync_ready_o     (sync_ready_o),
+      .revoked_i        (revocations),
+      .leaving_i        (leaving),
+      .sending_i        (sending),
+      .owes_i           (owes_any),
+      .busy_i           (reader_busy || stage_busy != '0 || copy_busy || writer_busy),
+      .pause_o          (pause),
+      .shape_o          (shape),
+      .table_o          (rows),
+      .member_o         (member),
+      .partner_o        (partner),
+      .begin_o          (begins),
+      .plan_o           (plan),
+      .stage_plan_o     (stage_plan),
+      .collectives_o    (collectives),
+      .here_o           (here),
+      .spreads_o        (spreads),
+      .source_row_i     (source_row),
+      .source_o         (source),
+      .signature_row_i  (signature_row),
+      .signature_o      (signature),
+      .destination_row_i(destination_row),
+      .destination_o    (destination),
+      .ended_valid_i    (ended_valid),
+      .ended_ready_o    (ended_ready),
+      .ended_i          (ended_completion),
+      .end_i            (ended)
   );
 
   assign active_o = collectives.active;
 
   always_comb begin
     owes_any = '0;
-    // A signature that closes a collective may leave this board after the collective has ended here; nothing else does.
-    under_way = collectives.active | sending;
-    for (int unsigned s = 0; s < STAGES; s++) begin
-      owes_any  = owes_any | owes[s];
-      under_way = under_way | leaving[s];
-    end
+    for (int unsigned s = 0; s < STAGES; s++) owes_any = owes_any | owes[s];
   end
-
-  assign busy = begins.valid || reader_busy || stage_busy != '0 || copy_busy || writer_busy;
 
   always_ff @(posedge clk_i) stale_o <= rst_ni ? 3'($countones(stale)) : '0;
 
@@ -506,25 +448,5 @@ module collective_unit #(
 
   `ALCOR_CHECK_PARAM(g_check_stages, STAGES >= 1 && STAGES <= 5, "collective_unit: STAGES must be 1 to 5")
   `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W == 256 || PHIT_W == 512, "collective_unit: PHIT_W must be 256 or 512")
-
-`ifdef ALCOR_COVERAGE
-`define ALCOR_COVER_ANSWER(status_) \
-  `ALCOR_COVER(c_answers_collective_``status_, \
-               complete_valid_o[r] && complete_ready_i[r] && complete.status == ST_``status_)
-  for (genvar r = 0; r < RANKS; r++) begin : g_cover
-    alcor_abi_pkg::completion_t complete;
-    assign complete = complete_o[r];
-    `ALCOR_COVER_ANSWER(OK)
-    `ALCOR_COVER_ANSWER(BAD_LOCAL)
-    `ALCOR_COVER_ANSWER(BAD_COMMUNICATOR)
-    `ALCOR_COVER_ANSWER(MISMATCH)
-    `ALCOR_COVER_ANSWER(OTHER_COUNT)
-    `ALCOR_COVER_ANSWER(OTHER_TYPE)
-    `ALCOR_COVER_ANSWER(OTHER_OPERATION)
-    `ALCOR_COVER_ANSWER(OTHER_ROOT)
-    `ALCOR_COVER_ANSWER(RANK_RESET)
-  end
-`undef ALCOR_COVER_ANSWER
-`endif
 
 endmodule
