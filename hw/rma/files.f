@@ -4,6 +4,7 @@ rma/rtl/rma_command_queue.sv
 rma/rtl/rma_front_end.sv
 rma/rtl/rma_paper.sv
 rma/rtl/rma_collective.sv
+rma/rtl/rma_operands.sv
 rma/rtl/rma_transfer.sv
 rma/rtl/rma_pipeline.sv
 rma/rtl/rma_mm_read.sv

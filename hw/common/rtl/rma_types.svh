@@ -359,13 +359,33 @@
     logic [7:0] abort_reason;
   } issue_state_t;
 
-  /// Operands of atomic operations.
+  /// Operands of the extended command in EX1: the host's, or the kernel's.
   typedef struct packed {
+    /// X_WINDOW names the window of the command.
+    logic        window;
+    /// With `window`: a slot has the base address that X_WINDOW names.
+    logic        window_match;
+    /// With `window_match`: the slot.
+    logic [7:0]  window_slot;
+    /// The buffer at X_LADDR ends beyond node memory.
+    logic        beyond;
+    /// X_LENGTH is longer than an eager message.
+    logic        too_long;
+    /// The buffer of an accumulate's old elements ends beyond node memory.
+    logic        old_beyond;
+    /// X_OFFSET.
+    logic [31:0] offset;
+    /// X_LADDR.
+    logic [31:0] laddr;
+    /// X_LENGTH.
+    logic [31:0] length;
+    /// X_TAG.
+    x_tag_t      tag;
     /// X_COMPARE_HIGH and X_COMPARE.
     logic [63:0] compare;
     /// X_OPERAND_HIGH and X_OPERAND.
     logic [63:0] value;
-  } atomic_operands_t;
+  } x_operands_t;
 
   /// A decoded command in EX1.
   typedef struct packed {

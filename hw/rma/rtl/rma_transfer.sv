@@ -5,7 +5,7 @@ import alcor_abi_pkg::*;
 /// Extended commands in EX1: transfers (X_PUT, X_GET, accumulates), atomic operations, messages (X_SEND, X_ANNOUNCE), and
 /// commands of the message engine (X_RECEIVE, X_PROBE, X_CANCEL).
 ///
-/// Operands are kept until they are written again. A transfer is cut into packets: a cycle to decide how much goes
+/// `rma_operands` keeps the operands. A transfer is cut into packets: a cycle to decide how much goes
 /// into the next packet, then a header word a cycle; the memory task goes with the last header word. A message is one
 /// packet, whose first header word leaves at once. An atomic operation is one packet of header words alone, whose first word
 /// leaves at once, too. A command that is refused enters its completion here, and sends nothing.
@@ -102,78 +102,24 @@ module rma_transfer #(
   // ---------------------------------------------------------------- operands
 
   logic [7:0] opcode;
-  logic [31:0] offset_q, laddr_q, length_q;
-  alcor_abi_pkg::x_tag_t tag_q;
-  logic window, window_q, window_match_q, window_taken;
-  logic [7:0] window_slot_q;
-  // Operands of the command in EX1, the host's or the kernel's.
-  logic kernel;
-  logic [31:0] offset, laddr, length;
-  alcor_abi_pkg::x_tag_t tag;
-  alcor_abi_pkg::atomic_operands_t operands_q, operands;
-  // The buffer ends beyond node memory; it is longer than an eager message.
-  logic beyond, beyond_q, kernel_beyond_q;
-  logic too_long, too_long_q, kernel_too_long_q;
-  // The buffer of an accumulate's old elements ends beyond node memory.
-  logic old_beyond_q;
+  logic window_taken;
+  alcor_abi_pkg::x_operands_t operands;
 
   assign opcode = ex1_i.command.opcode;
-  assign kernel = KERNEL && ex1_i.command.kernel;
-  assign offset = kernel ? kernel_i.offset : offset_q;
-  assign laddr  = kernel ? kernel_i.address : laddr_q;
-  assign length = kernel ? kernel_i.length : length_q;
-  assign tag    = kernel ? kernel_i.tag : tag_q;
-  assign operands = kernel ? {kernel_i.compare, kernel_i.length, kernel_i.address} : operands_q;
-  assign window = window_q && !kernel;
-  assign beyond = kernel ? kernel_beyond_q : beyond_q;
-  assign too_long = kernel ? kernel_too_long_q : too_long_q;
 
-  // The buffer is compared when one of its operands is written, so that a command finds the results in registers. The
-  // kernel's operands are valid cycles before its command is in EX1.
-  logic [31:0] other, old_other;  // the operand that is not written
-
-  assign other     = (opcode == OP_X_LENGTH) ? laddr_q : length_q;
-  assign old_other = (opcode == OP_X_LENGTH) ? operands_q.value[63:32] : length_q;
-
-  always_ff @(posedge clk_i) begin
-    if (operand_i) begin
-      unique case (opcode)
-        OP_X_OFFSET: offset_q <= ex1_i.command.data;
-        OP_X_LADDR:  laddr_q <= ex1_i.command.data;
-        OP_X_LENGTH: length_q <= ex1_i.command.data;
-        OP_X_TAG:    tag_q <= ex1_i.command.data;
-        OP_X_OPERAND:      operands_q.value[31:0] <= ex1_i.command.data;
-        OP_X_OPERAND_HIGH: operands_q.value[63:32] <= ex1_i.command.data;
-        OP_X_COMPARE:      operands_q.compare[31:0] <= ex1_i.command.data;
-        OP_X_COMPARE_HIGH: operands_q.compare[63:32] <= ex1_i.command.data;
-        OP_X_WINDOW: begin
-          window_match_q <= ex1_i.match;
-          window_slot_q  <= ex1_i.slot;
-        end
-        default: ;
-      endcase
-      if (opcode == OP_X_LADDR || opcode == OP_X_LENGTH) begin
-        beyond_q <= {1'b0, ex1_i.command.data} + {1'b0, other} > 33'(NODE_BYTES);
-      end
-      if (opcode == OP_X_LENGTH) too_long_q <= ex1_i.command.data > 32'(FRAGMENT);
-      if (opcode == OP_X_OPERAND_HIGH || opcode == OP_X_LENGTH) begin
-        old_beyond_q <= {1'b0, ex1_i.command.data} + {1'b0, old_other} > 33'(NODE_BYTES);
-      end
-    end
-    // Operands of the rank's last holder are none of the next one's.
-    if (!rst_ni) begin
-      offset_q <= '0;
-      laddr_q  <= '0;
-      length_q <= '0;
-      tag_q    <= '0;
-      operands_q <= '0;
-      beyond_q   <= 1'b0;
-      too_long_q <= 1'b0;
-      old_beyond_q <= 1'b0;
-    end
-    if (!rst_ni || window_taken) window_q <= 1'b0;
-    else if (operand_i && opcode == OP_X_WINDOW) window_q <= 1'b1;
-  end
+  rma_operands #(
+      .NODE_BYTES(NODE_BYTES),
+      .FRAGMENT  (FRAGMENT),
+      .KERNEL    (KERNEL)
+  ) u_operands (
+      .clk_i         (clk_i),
+      .rst_ni        (rst_ni),
+      .operand_i     (operand_i),
+      .ex1_i         (ex1_i),
+      .kernel_i      (kernel_i),
+      .window_taken_i(window_taken),
+      .operands_o    (operands)
+  );
 
   // ---------------------------------------------------------------- which command
 
@@ -194,35 +140,28 @@ module rma_transfer #(
   assign is_atomic   = ex1_i.atomic;
   assign is_wide     = opcode[4];
   assign compares    = opcode[3:0] == AT_COMPARE_SWAP;
-  assign misaligned  = offset[1:0] != 2'd0 || (is_wide && offset[2]);
+  assign misaligned  = operands.offset[1:0] != 2'd0 || (is_wide && operands.offset[2]);
   assign is_accumulate = ex1_i.accumulate;
   assign fetches       = ex1_i.fetch;
   assign is_eager    = opcode == OP_X_SEND;
   assign is_message  = is_eager || opcode == OP_X_ANNOUNCE;
   assign is_cancel   = opcode == OP_X_CANCEL;
   assign has_buffer  = opcode != OP_X_PROBE && !is_atomic;
-  assign names_rank  = is_transfer || is_atomic || is_message || !tag.any_source;
-  assign slot        = window ? window_slot_q : commit.slot;
+  assign names_rank  = is_transfer || is_atomic || is_message || !operands.tag.any_source;
+  assign slot        = operands.window ? operands.window_slot : commit.slot;
 
+  // The command comes from the kernel.
+  logic kernel;
   logic [15:0] id;
 
-  if (KERNEL) begin : g_kernel
-    always_ff @(posedge clk_i) begin
-      kernel_beyond_q   <= {1'b0, kernel_i.address} + {1'b0, kernel_i.length} > 33'(NODE_BYTES);
-      kernel_too_long_q <= kernel_i.length > 32'(FRAGMENT);
-    end
+  assign kernel = KERNEL && ex1_i.command.kernel;
 
+  if (KERNEL) begin : g_kernel
     assign id     = {kernel, commit.id[14:0]};
     assign id_bad = MESSAGES == 0 || (32'(commit.id) >= MESSAGES - KernelCommands && !kernel);
   end else begin : g_no_kernel
     assign id     = commit.id;
     assign id_bad = MESSAGES == 0 || (commit.id >> $clog2(MESSAGES)) != '0;
-
-    assign kernel_beyond_q   = 1'b0;
-    assign kernel_too_long_q = 1'b0;
-
-    logic unused_kernel;
-    assign unused_kernel = ^kernel_i;
   end
 
   // ---------------------------------------------------------------- accumulates
@@ -240,8 +179,9 @@ module rma_transfer #(
       default: reduction_bad = 1'b1;
     endcase
     if (datatype > DT_U32 || !ACCUMULATE) reduction_bad = 1'b1;
-    reduction_misaligned = offset[1:0] != '0 || length[1:0] != '0 || (fetches && operands.value[33:32] != '0) ||
-                           (reduction_wide && (offset[2] || length[2]));
+    reduction_misaligned = operands.offset[1:0] != '0 || operands.length[1:0] != '0 ||
+                           (fetches && operands.value[33:32] != '0) ||
+                           (reduction_wide && (operands.offset[2] || operands.length[2]));
   end
 
   // ---------------------------------------------------------------- how much goes into the next packet
@@ -256,9 +196,9 @@ module rma_transfer #(
   logic [BytesW-1:0] aligned;
   alcor_abi_pkg::status_e status_d, status_q;
 
-  assign cut_offset = first_q ? {1'b0, offset} : go_offset_q;
-  assign cut_laddr  = first_q ? laddr : go_laddr_q;
-  assign cut_left   = first_q ? length : go_left_q;
+  assign cut_offset = first_q ? {1'b0, operands.offset} : go_offset_q;
+  assign cut_laddr  = first_q ? operands.laddr : go_laddr_q;
+  assign cut_left   = first_q ? operands.length : go_left_q;
   assign last_d     = fits || !is_transfer;
 
   // Payload is laid out as it will lie in the memory that it is written to. A message is one packet, whatever is said
@@ -281,14 +221,14 @@ module rma_transfer #(
     status_d = status_q;
     if (first_q) begin
       status_d = ST_OK;
-      if (beyond && has_buffer) status_d = ST_BAD_LOCAL;
-      if (too_long && is_eager) status_d = ST_BAD_LENGTH;
+      if (operands.beyond && has_buffer) status_d = ST_BAD_LOCAL;
+      if (operands.too_long && is_eager) status_d = ST_BAD_LENGTH;
       if (!is_transfer && !is_atomic && id_bad) status_d = ST_BAD_ID;
-      if (fetches && old_beyond_q) status_d = ST_BAD_LOCAL;
+      if (fetches && operands.old_beyond) status_d = ST_BAD_LOCAL;
       if ((is_atomic && misaligned) || (is_accumulate && reduction_misaligned)) status_d = ST_BAD_ALIGNMENT;
       if (is_accumulate && reduction_bad) status_d = ST_BAD_OPERATION;
       if ((commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank) status_d = ST_BAD_RANK;
-      if (window && !window_match_q && (is_transfer || is_atomic)) status_d = ST_NOT_REGISTERED;
+      if (operands.window && !operands.window_match && (is_transfer || is_atomic)) status_d = ST_NOT_REGISTERED;
       if (!begun_i) status_d = ST_NOT_BEGUN;
     end
   end
@@ -399,7 +339,7 @@ module rma_transfer #(
         end
         Offset: begin
           sends   = 1'b1;
-          head_o  = is_message ? 32'(tag.tag) : go_offset_q[31:0];
+          head_o  = is_message ? 32'(operands.tag.tag) : go_offset_q[31:0];
           state_d = is_atomic ? Operate : Length;
         end
         Length: begin
@@ -471,8 +411,8 @@ module rma_transfer #(
   assign engine_o.rank     = message.rank;
   assign engine_o.context_ = message.context_;
   assign engine_o.id       = message.id;
-  assign engine_o.tag      = tag;
-  assign engine_o.buffer   = {laddr, length};
+  assign engine_o.tag      = operands.tag;
+  assign engine_o.buffer   = {operands.laddr, operands.length};
 
   always_ff @(posedge clk_i) begin
     go_offset_q <= go_offset_d;
@@ -480,7 +420,7 @@ module rma_transfer #(
     go_left_q   <= go_left_d;
     value_q     <= value_d;
     if (state_q == Cut) begin
-      old_from_q <= operands.value[63:32] - offset;
+      old_from_q <= operands.value[63:32] - operands.offset;
       last_q   <= last_d;
       bytes_q  <= bytes_d;
       status_q <= status_d;
