@@ -18,6 +18,7 @@ rma/rtl/rma_atomic.sv
 rma/rtl/rma_message_port.sv
 rma/rtl/rma_reply_sender.sv
 rma/rtl/rma_reply_controller.sv
+rma/rtl/rma_request_packet.sv
 rma/rtl/rma_request_controller.sv
 rma/rtl/rma_receive.sv
 rma/rtl/rma_completion_queue.sv

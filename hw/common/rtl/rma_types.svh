@@ -217,6 +217,55 @@
     note_t       note;
   } write_task_t;
 
+  /// Place of a header word in a packet of the request plane.
+  typedef enum logic [2:0] {
+    RwHeader    = 3'd0,  // the first word
+    RwGet       = 3'd1,  // GET: second word
+    RwOffset    = 3'd2,  // extended packet: offset in the window
+    RwLength    = 3'd3,  // extended packet: length; of an atomic operation its id and operation
+    RwReduction = 3'd4,  // accumulate: operation and type
+    RwAddress   = 3'd5,  // XGET, accumulate that fetches: local address of the requester
+    RwOther     = 3'd6   // a word of a message, or a value of an atomic operation
+  } request_word_e;
+
+  /// A packet of the request plane whose header words have been taken.
+  typedef struct packed {
+    /// The access is refused.
+    logic         refused;
+    /// Reason of `refused`, otherwise ST_OK.
+    status_e      status;
+    /// An XGET that fetches a message, or a copy of the message engine.
+    logic         fetch;
+    /// An atomic operation.
+    logic         atomic;
+    /// An accumulate.
+    logic         accumulate;
+    /// An accumulate that fetches the old elements.
+    logic         fetches;
+    /// The first header word.
+    x_header_t    header;
+    /// Length and id of the last packet of an extended command; of an atomic operation its id and operation.
+    x_length_t    length;
+    /// GET: the second header word.
+    get_header2_t answer;
+    /// Local address of the requester.
+    logic [31:0]  laddr;
+    /// Byte address of the access in node memory.
+    logic [31:0]  address;
+    /// Bytes of payload of an extended packet, or of its answer.
+    logic [14:0]  bytes;
+    /// Write task of the payload. `words` are also the words of an answer.
+    write_task_t  payload;
+  } request_packet_t;
+
+  /// Packets of the reply plane that `rma_reply_sender` sends.
+  typedef enum logic [1:0] {
+    AkNone = 2'd0,  // none
+    AkAck  = 2'd1,  // XACK
+    AkGet  = 2'd2,  // answer to a GET
+    AkData = 2'd3   // XDATA: the answer to an XGET, old elements of an accumulate, or a copy inside the rank
+  } answer_kind_e;
+
   /// Pulses: refusals of a packet controller.
   typedef struct packed {
     /// An access failed its check.

@@ -496,7 +496,7 @@ module rma_bench (
     localparam bit PacketRequests = g % 2 == 0;
     localparam int unsigned PacketPayload = g < 2 ? 128 : 16;
     alcor_abi_pkg::slot_lookup_t lookup;
-    alcor_abi_pkg::arrival_t arrival;
+    alcor_abi_pkg::to_engine_t to_engine;
     alcor_abi_pkg::write_task_t write_task;
     alcor_abi_pkg::read_task_t reply_task;
     alcor_abi_pkg::refusal_t refusal;
@@ -536,13 +536,7 @@ module rma_bench (
           .lookup_o          (lookup),
           .window_i          ({packet_registered_i[g], packet_deny_i[g], packet_base_i[g], packet_size_i[g]}),
           .engine_i          (engine),
-          .fetch_valid_o     (packet_fetch_lookup_o[g]),
-          .fetch_id_o        (packet_fetch_id_o[g]),
-          .arrival_valid_o   (packet_arrival_valid_o[g]),
-          .arrival_o         (arrival),
-          .late_o            (packet_late_o[g]),
-          .verdict_ready_o   (packet_verdict_ready_o[g]),
-          .copy_ready_o      (packet_copy_ready_o[g]),
+          .engine_o          (to_engine),
           .full_i            (packet_full_i[g]),
           .settled_i         (packet_settled_i[g]),
           .replied_i         (1'b1),
@@ -597,13 +591,7 @@ module rma_bench (
       assign packet_atomic_address_o[g]   = '0;
       assign packet_atomic_data_o[g]      = '0;
       assign packet_atomic_strobe_o[g]    = '0;
-      assign packet_fetch_lookup_o[g]     = 1'b0;
-      assign packet_fetch_id_o[g]         = '0;
-      assign packet_arrival_valid_o[g]    = 1'b0;
-      assign arrival                      = '0;
-      assign packet_late_o[g]             = 1'b0;
-      assign packet_verdict_ready_o[g]    = 1'b0;
-      assign packet_copy_ready_o[g]       = 1'b0;
+      assign to_engine                    = '0;
       assign packet_ack_ready_o[g]        = 1'b0;
       assign packet_reply_head_valid_o[g] = 1'b0;
       assign packet_reply_head_o[g]       = '0;
@@ -617,14 +605,20 @@ module rma_bench (
     assign packet_answered_status_o[g]    = answered.ended.status;
     assign packet_answered_id_o[g]        = answered.ended.id;
     assign packet_lookup_o[g]             = lookup.valid;
+    assign packet_fetch_lookup_o[g]       = to_engine.fetch_valid;
+    assign packet_fetch_id_o[g]           = to_engine.fetch_id;
+    assign packet_late_o[g]               = to_engine.late;
+    assign packet_verdict_ready_o[g]      = to_engine.verdict_ready;
+    assign packet_copy_ready_o[g]         = to_engine.copy_ready;
+    assign packet_arrival_valid_o[g]      = to_engine.arrival_valid;
     assign packet_slot_o[g]               = lookup.slot;
-    assign packet_arrival_announce_o[g]   = arrival.announce;
-    assign packet_arrival_recall_o[g]     = arrival.recall;
-    assign packet_arrival_source_o[g]     = arrival.match.source;
-    assign packet_arrival_context_o[g]    = arrival.match.context_;
-    assign packet_arrival_tag_o[g]        = arrival.match.tag;
-    assign packet_arrival_length_o[g]     = arrival.length;
-    assign packet_arrival_id_o[g]         = arrival.id;
+    assign packet_arrival_announce_o[g]   = to_engine.arrival.announce;
+    assign packet_arrival_recall_o[g]     = to_engine.arrival.recall;
+    assign packet_arrival_source_o[g]     = to_engine.arrival.match.source;
+    assign packet_arrival_context_o[g]    = to_engine.arrival.match.context_;
+    assign packet_arrival_tag_o[g]        = to_engine.arrival.match.tag;
+    assign packet_arrival_length_o[g]     = to_engine.arrival.length;
+    assign packet_arrival_id_o[g]         = to_engine.arrival.id;
     assign packet_write_drop_o[g]         = write_task.drop;
     assign packet_write_bare_o[g]         = write_task.bare;
     assign packet_write_words_o[g]        = write_task.words[7:0];

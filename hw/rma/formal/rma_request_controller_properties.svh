@@ -7,6 +7,31 @@
 
   `ALCOR_FORMAL_RESET
 
+  localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1);
+  localparam int unsigned BytesW = CountW + 2;
+
+  // Registers and wires of the packet. Names after flattening.
+  (* hierconn *) logic [31:0] \u_packet.offset_q ;
+  (* hierconn *) logic [31:0] \u_packet.left_q ;
+  (* hierconn *) logic [33:0] \u_packet.end_q ;
+  (* hierconn *) logic \u_packet.fits_q ;
+  (* hierconn *) logic [1:0] \u_packet.segment_align ;
+  (* hierconn *) logic [4:0] \u_packet.paper_words ;
+  logic [31:0] offset, left;
+  logic [33:0] access_end;
+  logic [1:0] segment_align;
+  logic [4:0] paper_words;
+  logic fits, is_atomic, is_accumulate, fetches;
+  assign offset        = \u_packet.offset_q ;
+  assign left          = \u_packet.left_q ;
+  assign access_end    = \u_packet.end_q ;
+  assign fits          = \u_packet.fits_q ;
+  assign segment_align = \u_packet.segment_align ;
+  assign paper_words   = \u_packet.paper_words ;
+  assign is_atomic     = packet.atomic;
+  assign is_accumulate = packet.accumulate;
+  assign fetches       = packet.fetches;
+
   // Any byte of memory.
   (* anyconst *) logic [31:0] mine;
   logic [33:0] byte_;
@@ -39,25 +64,25 @@
   (* hierconn *) logic \u_atomic.taken_q ;
   logic [33:0] atomic_first, atomic_bytes;
   logic [1:0] halves;
-  assign halves       = (DATA_W == 32 && header_atomic.wide) ? 2'd2 : 2'd1;
+  assign halves       = (DATA_W == 32 && atomic_header.wide) ? 2'd2 : 2'd1;
   assign atomic_first = {2'd0, atomic_address_o, 2'b00};
-  assign atomic_bytes = (DATA_W != 32 && header_atomic.wide) ? 34'd8 : 34'd4;
+  assign atomic_bytes = (DATA_W != 32 && atomic_header.wide) ? 34'd8 : 34'd4;
   `ALCOR_IMPLIES(p_atomic_not_covered, atomic_write_o,
                  byte_ < atomic_first || byte_ >= atomic_first + atomic_bytes)
   `ALCOR_IMPLIES(p_atomic_window, atomic_write_o, window_i.registered && !window_i.deny_read && !window_i.deny_write)
   `ALCOR_IMPLIES(p_atomic_written, atomic_active, \u_atomic.written_q <= halves)
   `ALCOR_IMPLIES(p_atomic_idle, !atomic_active, \u_atomic.written_q == 2'd0)
   `ALCOR_IMPLIES(p_atomic_taken, state_q != Atomic, \u_atomic.taken_q == 1'b0)
-  `ALCOR_IMPLIES(p_atomic_end, atomic_active, end_q == 34'(offset_q) + (header_atomic.wide ? 34'd8 : 34'd4))
-  `ALCOR_IMPLIES(p_atomic_address, atomic_active, address_q == window_i.base + offset_q)
+  `ALCOR_IMPLIES(p_atomic_end, atomic_active, access_end == 34'(offset) + (atomic_header.wide ? 34'd8 : 34'd4))
+  `ALCOR_IMPLIES(p_atomic_address, atomic_active, packet.address == window_i.base + offset)
   // The window of a refused operation stays, so no data is sent in its place.
-  `ALCOR_IMPLIES(p_atomic_refused, state_q == XCheck && is_atomic, access_refused)
+  `ALCOR_IMPLIES(p_atomic_refused, state_q == XCheck && is_atomic, packet.refused)
   // The address and length of an answer. Names after flattening.
   (* hierconn *) logic [1:0] \u_reply_sender.state_q ;
   logic [33:0] asked;
-  assign asked = header.last ? 34'(length.length) : 34'(left_q);
+  assign asked = packet.header.last ? 34'(packet.length.length) : 34'(left);
   `ALCOR_IMPLIES(p_answer_address, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd1,
-                 reply_head_o == laddr_q)
+                 reply_head_o == packet.laddr)
   `ALCOR_IMPLIES(p_answer_length, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd2,
                  34'(reply_head_o[15:0]) <= asked)
   // The proof of `rma_mm_write` assumes this of a task.
@@ -84,16 +109,16 @@
   // The length of an accumulate is known from its last header words on.
   logic accumulates;
   assign accumulates = is_accumulate && (state_q == XReduce || state_q == XLaddr || state_q == Reply || state_q == Drain);
-  `ALCOR_IMPLIES(p_fits, (state_q == XCheck && !is_atomic) || (state_q == Reply && !header.last) || accumulates,
-                 fits_q == (asked + 34'(segment_align) <= 34'(4 * PAYLOAD_WORDS)))
-  `ALCOR_IMPLIES(p_not_last, state_q == Reply && !header.last, !fits_q)
+  `ALCOR_IMPLIES(p_fits, (state_q == XCheck && !is_atomic) || (state_q == Reply && !packet.header.last) || accumulates,
+                 fits == (asked + 34'(segment_align) <= 34'(4 * PAYLOAD_WORDS)))
+  `ALCOR_IMPLIES(p_not_last, state_q == Reply && !packet.header.last, !fits)
   logic [33:0] whole_end;
-  assign whole_end = 34'(offset_q) + (header.last ? 34'(length.length) : 34'(left_q));
-  `ALCOR_IMPLIES(p_x_end, (state_q == XCheck && ptype == PT_XPUT) || accumulates, end_q == whole_end)
+  assign whole_end = 34'(offset) + (packet.header.last ? 34'(packet.length.length) : 34'(left));
+  `ALCOR_IMPLIES(p_x_end, (state_q == XCheck && ptype == PT_XPUT) || accumulates, access_end == whole_end)
   `ALCOR_IMPLIES(p_x_address, (state_q == XCheck && ptype == PT_XPUT) || accumulates,
-                 address_q == window_i.base + offset_q)
-  `ALCOR_IMPLIES(p_paper_end, state_q == PaperCheck, end_q == 34'(offset_q) + 34'({paper_words, 2'b00}))
-  `ALCOR_IMPLIES(p_paper_offset, state_q == PaperCheck, offset_q[1:0] == 2'd0)
+                 packet.address == window_i.base + offset)
+  `ALCOR_IMPLIES(p_paper_end, state_q == PaperCheck, access_end == 34'(offset) + 34'({paper_words, 2'b00}))
+  `ALCOR_IMPLIES(p_paper_offset, state_q == PaperCheck, offset[1:0] == 2'd0)
   // For a message with a match result: the byte is outside the part that is written. Names after flattening.
   (* hierconn *) logic [2:0] \u_message_port.state_q ;
   (* hierconn *) logic [1:0] \u_message_port.kind_q ;

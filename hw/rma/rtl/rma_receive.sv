@@ -242,6 +242,9 @@ module rma_receive #(
 
   // ---------------------------------------------------------------- packet controller, and what becomes of a note
 
+  alcor_abi_pkg::to_engine_t to_engine;
+  logic ack_taken;
+
   if (REQUESTS) begin : g_requests
     logic ack_valid, ack_ready, own_room, own_valid, own_ready;
     alcor_abi_pkg::acknowledgement_t ack, own, engine_ack;
@@ -263,13 +266,7 @@ module rma_receive #(
         .lookup_o          (lookup_o),
         .window_i          (window_i),
         .engine_i          (engine_i),
-        .fetch_valid_o     (engine_o.fetch_valid),
-        .fetch_id_o        (engine_o.fetch_id),
-        .arrival_valid_o   (engine_o.arrival_valid),
-        .arrival_o         (engine_o.arrival),
-        .late_o            (engine_o.late),
-        .verdict_ready_o   (engine_o.verdict_ready),
-        .copy_ready_o      (engine_o.copy_ready),
+        .engine_o          (to_engine),
         .full_i            (in_valid_i && !in_ready_o),
         .settled_i         (writes_idle),
         .replied_i         (replied_i),
@@ -313,14 +310,13 @@ module rma_receive #(
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
         .valid_i({own_valid, engine_i.ack_valid}),
-        .ready_o({own_ready, engine_o.ack_ready}),
+        .ready_o({own_ready, ack_taken}),
         .data_i ({own, engine_ack}),
         .valid_o(ack_valid),
         .ready_i(ack_ready),
         .data_o (ack)
     );
 
-    assign engine_o.stored    = note_valid && note.kind == NkStored;
     assign completion_valid_o = 1'b0;
     assign completion_o       = '0;
   end else begin : g_replies
@@ -363,15 +359,8 @@ module rma_receive #(
       end
     end
 
-    assign engine_o.arrival_valid = 1'b0;
-    assign engine_o.arrival       = '0;
-    assign engine_o.late          = 1'b0;
-    assign engine_o.verdict_ready = 1'b0;
-    assign engine_o.fetch_valid   = 1'b0;
-    assign engine_o.fetch_id      = '0;
-    assign engine_o.copy_ready    = 1'b0;
-    assign engine_o.ack_ready     = 1'b0;
-    assign engine_o.stored        = 1'b0;
+    assign to_engine              = '0;
+    assign ack_taken              = 1'b0;
     assign atomic_read            = '0;
     assign atomic_write           = 1'b0;
     assign atomic_address         = '0;
@@ -384,9 +373,14 @@ module rma_receive #(
   end
 
   // The message engine always has room for the notes that it waits for.
-  assign engine_o.delivered.valid   = note_valid && note.kind == NkDelivered;
-  assign engine_o.delivered.status  = note.told.status;
-  assign engine_o.delivered.receive = note.told.id;
+  always_comb begin
+    engine_o                   = to_engine;
+    engine_o.ack_ready         = ack_taken;
+    engine_o.stored            = note_valid && note.kind == NkStored;
+    engine_o.delivered.valid   = note_valid && note.kind == NkDelivered;
+    engine_o.delivered.status  = note.told.status;
+    engine_o.delivered.receive = note.told.id;
+  end
 
   assign idle_o = parser_idle && controller_idle && writes_idle && acks_empty;
 

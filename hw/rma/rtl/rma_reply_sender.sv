@@ -1,55 +1,42 @@
 import alcor_abi_pkg::*;
 
-/// Sends an XDATA packet: the answer to an XGET, or a copy inside this rank.
+/// Sends the answers of the request plane.
 ///
-/// Three header words, one a cycle: header, local address, length with id; the read task goes with the last one. The
-/// packet controller keeps `active_i` asserted, and its inputs stable, until `done_o`.
-module rma_reply_sender #(
-    /// Payload words of an extended packet, a power of two.
-    parameter int unsigned PAYLOAD_WORDS = 128,
-    /// Width of a number of words; derived, not to be set.
-    localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1)
-) (
+/// An acknowledgement (XACK) and the answer to a GET have one header word. An XDATA packet, the answer to an XGET or a copy
+/// inside this rank, has three header words, one a cycle: header, local address, length with id. The read task goes with
+/// the last header word. The packet controller keeps `answer_i`, and the inputs of an XDATA packet, stable until `done_o`.
+module rma_reply_sender (
     /// Clock.
-    input  logic                      clk_i,
+    input  logic                            clk_i,
     /// Synchronous reset, active low.
-    input  logic                      rst_ni,
+    input  logic                            rst_ni,
 
-    /// A packet is to be sent.
-    input  logic                      active_i,
-    /// Header of the request that is answered.
-    input  alcor_abi_pkg::x_header_t  request_i,
-    /// The request fetches a message.
-    input  logic                      message_i,
-    /// Outcome; without ST_OK the packet has no payload.
-    input  alcor_abi_pkg::status_e    status_i,
-    /// Byte address at the rank that asked.
-    input  logic [31:0]               laddr_i,
-    /// Command id of the request.
-    input  logic [15:0]               id_i,
-    /// Bytes of payload.
-    input  logic [CountW+1:0]         bytes_i,
-    /// Words of payload.
-    input  logic [CountW-1:0]         words_i,
-    /// Byte address of the payload here.
-    input  logic [31:0]               address_i,
+    /// The packet that is to be sent.
+    input  alcor_abi_pkg::answer_kind_e     answer_i,
+    /// The request that is answered.
+    input  alcor_abi_pkg::request_packet_t  request_i,
+    /// With AkAck: the acknowledgement.
+    input  alcor_abi_pkg::acknowledgement_t ack_i,
+    /// With AkData: outcome; without ST_OK the packet has no payload.
+    input  alcor_abi_pkg::status_e          status_i,
     /// The packet is sent.
-    output logic                      done_o,
+    output logic                            done_o,
 
     /// A header word is offered.
-    output logic                      head_valid_o,
+    output logic                            head_valid_o,
     /// The header word is taken.
-    input  logic                      head_ready_i,
+    input  logic                            head_ready_i,
     /// The header word.
-    output logic [31:0]               head_o,
+    output logic [31:0]                     head_o,
     /// The read task is offered, with the last header word.
-    output logic                      task_valid_o,
+    output logic                            task_valid_o,
     /// The task is taken.
-    input  logic                      task_ready_i,
+    input  logic                            task_ready_i,
     /// The task.
-    output alcor_abi_pkg::read_task_t task_o
+    output alcor_abi_pkg::read_task_t       task_o
 );
 
+  // States of an XDATA packet.
   typedef enum logic [1:0] {
     Header,   // header word
     Address,  // header word with the address
@@ -57,56 +44,73 @@ module rma_reply_sender #(
   } state_e;
 
   state_e state_d, state_q;
-  logic [1:0] align;
-  alcor_abi_pkg::x_data_t header;
+  logic last, single;
+  alcor_abi_pkg::x_data_t data_header;
   alcor_abi_pkg::x_length_t length;
+  alcor_abi_pkg::x_ack_t ack_header;
+  alcor_abi_pkg::put_header_t get_header;
 
-  assign align = laddr_i[1:0];
+  // The XACK of an accumulate ends its command.
+  assign last = request_i.header.last && !request_i.accumulate;
 
   always_comb begin
-    header         = '0;
-    header.dpid    = request_i.src;
-    header.ptype   = PT_XDATA;
-    header.last    = request_i.last;
-    header.message = message_i;
-    header.status  = status_i;
+    data_header         = '0;
+    data_header.dpid    = request_i.header.src;
+    data_header.ptype   = PT_XDATA;
+    data_header.last    = last;
+    data_header.message = request_i.fetch;
+    data_header.status  = status_i;
     // A fetch that asks for more than there is gets nothing.
-    length.id      = request_i.last ? id_i : '0;
-    length.length  = (status_i == ST_OK) ? 16'(bytes_i) : '0;
+    length.id           = last ? request_i.length.id : '0;
+    length.length       = (status_i == ST_OK) ? 16'(request_i.bytes) : '0;
+
+    ack_header        = '0;
+    ack_header.dpid   = ack_i.rank;
+    ack_header.ptype  = PT_XACK;
+    ack_header.status = ack_i.status;
+    ack_header.id     = ack_i.id;
+
+    // A GET's second header word is the header of the answer, once its length counts itself.
+    get_header        = request_i.answer;
+    get_header.length = request_i.answer.length + 5'd1;
   end
 
+  // The header word is the packet's last.
+  assign single = answer_i == AkAck || answer_i == AkGet || (answer_i == AkData && state_q == Length);
+
   always_comb begin
-    state_d      = state_q;
-    head_valid_o = 1'b0;
-    head_o       = header;
-    task_valid_o = 1'b0;
-    done_o       = 1'b0;
-    if (active_i) begin
-      unique case (state_q)
-        Header: begin
-          head_valid_o = 1'b1;
-          if (head_ready_i) state_d = Address;
-        end
-        Address: begin
-          head_valid_o = 1'b1;
-          head_o       = laddr_i;
-          if (head_ready_i) state_d = Length;
-        end
-        Length: begin
-          head_valid_o = task_ready_i;
-          head_o       = length;
-          task_valid_o = head_ready_i;
-          done_o       = head_ready_i && task_ready_i;
-          if (done_o) state_d = Header;
-        end
-        default: state_d = Header;
-      endcase
+    state_d = state_q;
+    unique case (state_q)
+      Header:  if (answer_i == AkData && head_ready_i) state_d = Address;
+      Address: if (answer_i == AkData && head_ready_i) state_d = Length;
+      Length:  if (done_o) state_d = Header;
+      default: state_d = Header;
+    endcase
+
+    unique case (state_q)
+      Address: head_o = request_i.laddr;
+      Length:  head_o = length;
+      default: head_o = data_header;
+    endcase
+    if (answer_i == AkAck) head_o = ack_header;
+    if (answer_i == AkGet) head_o = get_header;
+  end
+
+  assign head_valid_o = single ? task_ready_i : answer_i == AkData;
+  assign task_valid_o = single && head_ready_i;
+  assign done_o       = single && head_ready_i && task_ready_i;
+
+  always_comb begin
+    task_o.heads   = 3'd1;
+    task_o.words   = '0;
+    task_o.address = request_i.address;
+    if (answer_i == AkGet) task_o.words = 13'(request_i.answer.length);
+    if (answer_i == AkData) begin
+      task_o.heads   = 3'd3;
+      task_o.words   = (status_i == ST_OK) ? request_i.payload.words : '0;
+      task_o.address = request_i.address - 32'(request_i.laddr[1:0]);
     end
   end
-
-  assign task_o.heads   = 3'd3;
-  assign task_o.words   = (status_i == ST_OK) ? 13'(words_i) : '0;
-  assign task_o.address = address_i - 32'(align);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= Header;
