@@ -20,11 +20,15 @@ rma/rtl/rma_reply_sender.sv
 rma/rtl/rma_reply_controller.sv
 rma/rtl/rma_request_packet.sv
 rma/rtl/rma_request_controller.sv
-rma/rtl/rma_receive.sv
+rma/rtl/rma_receive_requests.sv
+rma/rtl/rma_receive_replies.sv
 rma/rtl/rma_completion_queue.sv
 rma/rtl/rma_registers.sv
+rma/rtl/rma_reports.sv
 rma/rtl/rma_rank_reset.sv
+rma/rtl/rma_rank_control.sv
 rma/rtl/rma_sync.sv
 rma/rtl/rma_issue.sv
 rma/rtl/rma_send.sv
+rma/rtl/rma_messages.sv
 rma/rtl/rma_coprocessor.sv

@@ -174,6 +174,30 @@
     logic [31:0] address;
   } read_task_t;
 
+  /// Task of a packet of four header words without payload.
+  localparam logic [47:0] HeaderTask = {3'd4, 45'd0};
+
+  /// Packets to send: a stream of header words and a stream of tasks. A packet's task goes with its last header word, unless
+  /// the source says otherwise.
+  typedef struct packed {
+    /// A header word is offered.
+    logic        head_valid;
+    /// The header word.
+    logic [31:0] head;
+    /// A task is offered.
+    logic        task_valid;
+    /// The task.
+    read_task_t  read;
+  } outgoing_t;
+
+  /// Answer to a source of packets.
+  typedef struct packed {
+    /// The header word is taken.
+    logic head;
+    /// The task is taken.
+    logic read;
+  } outgoing_taken_t;
+
   /// Write-done token of a write task: sent to its receiver when the task's last word is in memory.
   typedef struct packed {
     /// Receiver of the token.

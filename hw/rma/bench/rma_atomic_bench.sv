@@ -59,9 +59,8 @@ module rma_atomic_bench (
       engine.verdict.kind  = alcor_abi_pkg::MvRefuse;
     end
 
-    rma_receive #(
+    rma_receive_requests #(
         .DATA_W       (DataW),
-        .REQUESTS     (1'b1),
         .PAYLOAD_WORDS(16),
         .HEAD_DEPTH   (5),
         .MM_DEPTH     (Depth),
@@ -97,9 +96,6 @@ module rma_atomic_bench (
         .reply_task_o      (task_),
         .engine_o          (),
         .engine_i          (engine),
-        .completion_valid_o(),
-        .completion_ready_i(1'b0),
-        .completion_o      (),
         .refusal_o         (refusal),
         .idle_o            (target_idle_o[g])
     );

@@ -148,8 +148,7 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- the page: commands and registers
 
-  logic command_write, register_write, message_write, begin_reset;
-  alcor_abi_pkg::rank_rank_reset_t reset_word;
+  logic command_write, register_write, message_write;
 
   // A quarter of the page is the command window, the next one the coprocessor's registers; behind the collective
   // unit's eighth come the message engine's registers.
@@ -157,29 +156,19 @@ module rma_coprocessor #(
   assign register_write = page_i.valid && page_i.offset[11:10] == 2'b01;
   assign message_write  = page_i.valid && page_i.offset[11:9] == 3'b101;
 
-  // ---------------------------------------------------------------- the rank's own reset
-
-  logic drain, hold, lost, flush, recall;
-  logic recall_head_valid, recall_head_ready, recall_task_valid, recall_task_ready;
-  logic [31:0] recall_head;
-  alcor_abi_pkg::rank_reset_state_t reset_state;
-  alcor_abi_pkg::issue_state_t issue;
-
-  assign reset_word  = page_i.data;
-  assign begin_reset = register_write && page_i.offset == RANK_RANK_RESET_OFFSET && reset_word.reset;
-
   // ---------------------------------------------------------------- commands become header words and tasks
 
-  logic table_ready, barrier_pending, overflow_pending;
+  logic drain, table_ready, barrier_pending, overflow_pending;
   alcor_abi_pkg::slot_lookup_t request_lookup, reply_lookup;
   alcor_abi_pkg::window_t request_window, reply_window;
-  logic pipeline_head_valid, pipeline_head_ready, pipeline_task_valid, pipeline_task_ready, pipeline_split, pipeline_last;
-  logic [31:0] pipeline_head;
-  alcor_abi_pkg::read_task_t pipeline_task;
+  alcor_abi_pkg::outgoing_t pipeline_packet;
+  alcor_abi_pkg::outgoing_taken_t pipeline_taken;
+  logic pipeline_split, pipeline_last;
   logic engine_command_valid, engine_command_ready, announce;
-  alcor_abi_pkg::engine_command_t pipeline_command, engine_command;
+  alcor_abi_pkg::engine_command_t engine_command;
   logic local_valid, local_ready;
   alcor_abi_pkg::completion_t local_completion;
+  alcor_abi_pkg::issue_state_t issue;
   alcor_abi_pkg::pipeline_events_t events;
   logic kernel_ready;
 
@@ -214,17 +203,17 @@ module rma_coprocessor #(
       .request_window_o  (request_window),
       .reply_lookup_i    (reply_lookup),
       .reply_window_o    (reply_window),
-      .head_valid_o      (pipeline_head_valid),
-      .head_ready_i      (pipeline_head_ready),
-      .head_o            (pipeline_head),
-      .task_valid_o      (pipeline_task_valid),
-      .task_ready_i      (pipeline_task_ready),
-      .task_o            (pipeline_task),
+      .head_valid_o      (pipeline_packet.head_valid),
+      .head_ready_i      (pipeline_taken.head),
+      .head_o            (pipeline_packet.head),
+      .task_valid_o      (pipeline_packet.task_valid),
+      .task_ready_i      (pipeline_taken.read),
+      .task_o            (pipeline_packet.read),
       .split_o           (pipeline_split),
       .last_o            (pipeline_last),
       .engine_valid_o    (engine_command_valid),
       .engine_ready_i    (engine_command_ready),
-      .engine_o          (pipeline_command),
+      .engine_o          (engine_command),
       .announce_o        (announce),
       .completion_valid_o(local_valid),
       .completion_ready_i(local_ready),
@@ -238,10 +227,9 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- packets out, both planes
 
-  logic reply_head_valid, reply_head_ready, reply_task_valid, reply_task_ready;
-  logic [31:0] reply_head, engine_head;
-  alcor_abi_pkg::read_task_t reply_task;
-  logic engine_head_valid, engine_head_ready, engine_task_valid, engine_task_ready;
+  alcor_abi_pkg::outgoing_t reply_packet, engine_packet, recall_packet;
+  alcor_abi_pkg::outgoing_taken_t reply_taken, engine_taken, recall_taken;
+  logic recalls;
   logic [1:0] sends_idle;
 
   rma_send #(
@@ -252,49 +240,37 @@ module rma_coprocessor #(
       .OUT_DEPTH    (OUT_DEPTH),
       .MEM_LATENCY  (MEM_LATENCY)
   ) u_send (
-      .clk_i                (clk_i),
-      .rst_ni               (block_rst_n),
-      .pipeline_head_valid_i(pipeline_head_valid),
-      .pipeline_head_ready_o(pipeline_head_ready),
-      .pipeline_head_i      (pipeline_head),
-      .pipeline_task_valid_i(pipeline_task_valid),
-      .pipeline_task_ready_o(pipeline_task_ready),
-      .pipeline_task_i      (pipeline_task),
-      .pipeline_split_i     (pipeline_split),
-      .pipeline_last_i      (pipeline_last),
-      .engine_head_valid_i  (engine_head_valid),
-      .engine_head_ready_o  (engine_head_ready),
-      .engine_head_i        (engine_head),
-      .engine_task_valid_i  (engine_task_valid),
-      .engine_task_ready_o  (engine_task_ready),
-      .recall_i             (recall),
-      .recall_head_valid_i  (recall_head_valid),
-      .recall_head_ready_o  (recall_head_ready),
-      .recall_head_i        (recall_head),
-      .recall_task_valid_i  (recall_task_valid),
-      .recall_task_ready_o  (recall_task_ready),
-      .reply_head_valid_i   (reply_head_valid),
-      .reply_head_ready_o   (reply_head_ready),
-      .reply_head_i         (reply_head),
-      .reply_task_valid_i   (reply_task_valid),
-      .reply_task_ready_o   (reply_task_ready),
-      .reply_task_i         (reply_task),
-      .tx_valid_o           (tx_valid_o),
-      .tx_ready_i           (tx_ready_i),
-      .tx_data_o            (tx_data_o),
-      .tx_last_o            (tx_last_o),
-      .read_req_o           (read_req_o[1:0]),
-      .read_gnt_i           (read_gnt_i[1:0]),
-      .read_address_o       (read_address_o[1:0]),
-      .read_rvalid_i        (read_rvalid_i[1:0]),
-      .read_data_i          (read_data_i),
-      .idle_o               (sends_idle)
+      .clk_i           (clk_i),
+      .rst_ni          (block_rst_n),
+      .pipeline_i      (pipeline_packet),
+      .pipeline_o      (pipeline_taken),
+      .pipeline_split_i(pipeline_split),
+      .pipeline_last_i (pipeline_last),
+      .engine_i        (engine_packet),
+      .engine_o        (engine_taken),
+      .recalls_i       (recalls),
+      .recall_i        (recall_packet),
+      .recall_o        (recall_taken),
+      .reply_i         (reply_packet),
+      .reply_o         (reply_taken),
+      .tx_valid_o      (tx_valid_o),
+      .tx_ready_i      (tx_ready_i),
+      .tx_data_o       (tx_data_o),
+      .tx_last_o       (tx_last_o),
+      .read_req_o      (read_req_o[1:0]),
+      .read_gnt_i      (read_gnt_i[1:0]),
+      .read_address_o  (read_address_o[1:0]),
+      .read_rvalid_i   (read_rvalid_i[1:0]),
+      .read_data_i     (read_data_i),
+      .idle_o          (sends_idle)
   );
 
   // ---------------------------------------------------------------- packets in, a plane each
 
+  logic hold;
   logic [1:0] receives_idle;
-  alcor_abi_pkg::to_engine_t request_to_engine, reply_to_engine;
+  alcor_abi_pkg::to_engine_t request_to_engine;
+  alcor_abi_pkg::delivered_t reply_delivered;
   alcor_abi_pkg::from_engine_t from_engine;
   alcor_abi_pkg::refusal_t request_refusal, reply_refusal;
   logic completion_valid, completion_ready;
@@ -304,9 +280,8 @@ module rma_coprocessor #(
   assign read_req_o[2]     = atomic_read.req;
   assign read_address_o[2] = atomic_read.address;
 
-  rma_receive #(
+  rma_receive_requests #(
       .DATA_W       (DATA_W),
-      .REQUESTS     (1'b1),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .HEAD_DEPTH   (HEAD_DEPTH),
       .MM_DEPTH     (MM_DEPTH),
@@ -334,24 +309,20 @@ module rma_coprocessor #(
       .write_data_o      (write_data_o[Request]),
       .write_strobe_o    (write_strobe_o[Request]),
       .replied_i         (sends_idle[Reply]),
-      .reply_head_valid_o(reply_head_valid),
-      .reply_head_ready_i(reply_head_ready),
-      .reply_head_o      (reply_head),
-      .reply_task_valid_o(reply_task_valid),
-      .reply_task_ready_i(reply_task_ready),
-      .reply_task_o      (reply_task),
+      .reply_head_valid_o(reply_packet.head_valid),
+      .reply_head_ready_i(reply_taken.head),
+      .reply_head_o      (reply_packet.head),
+      .reply_task_valid_o(reply_packet.task_valid),
+      .reply_task_ready_i(reply_taken.read),
+      .reply_task_o      (reply_packet.read),
       .engine_o          (request_to_engine),
       .engine_i          (from_engine),
-      .completion_valid_o(),
-      .completion_ready_i(1'b0),
-      .completion_o      (),
       .refusal_o         (request_refusal),
       .idle_o            (receives_idle[Request])
   );
 
-  rma_receive #(
+  rma_receive_replies #(
       .DATA_W       (DATA_W),
-      .REQUESTS     (1'b0),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .HEAD_DEPTH   (HEAD_DEPTH),
       .MM_DEPTH     (MM_DEPTH),
@@ -359,32 +330,18 @@ module rma_coprocessor #(
   ) u_receive_replies (
       .clk_i             (clk_i),
       .rst_ni            (block_rst_n),
-      .rank_i            (rank_i),
-      .closed_i          (1'b0),
-      .hold_i            (1'b0),
       .in_valid_i        (rx_valid_i[Reply]),
       .in_ready_o        (rx_ready_o[Reply]),
       .in_data_i         (rx_data_i[Reply]),
       .in_last_i         (rx_last_i[Reply]),
       .lookup_o          (reply_lookup),
       .window_i          (reply_window),
-      .read_o            (),
-      .read_i            ('0),
-      .read_data_i       ('0),
       .write_valid_o     (write_req_o[Reply]),
       .write_ready_i     (write_gnt_i[Reply]),
       .write_address_o   (write_address_o[Reply]),
       .write_data_o      (write_data_o[Reply]),
       .write_strobe_o    (write_strobe_o[Reply]),
-      .replied_i         (1'b0),
-      .reply_head_valid_o(),
-      .reply_head_ready_i(1'b0),
-      .reply_head_o      (),
-      .reply_task_valid_o(),
-      .reply_task_ready_i(1'b0),
-      .reply_task_o      (),
-      .engine_o          (reply_to_engine),
-      .engine_i          ('0),
+      .delivered_o       (reply_delivered),
       .completion_valid_o(completion_valid),
       .completion_ready_i(completion_ready),
       .completion_o      (completion),
@@ -394,264 +351,143 @@ module rma_coprocessor #(
 
   // ---------------------------------------------------------------- messages
 
-  logic received_valid, received_ready, messages_ready, messages_idle, no_room, crowded;
+  logic received_valid, received_ready, messages_ready, messages_idle, no_room, crowded, flush;
   alcor_abi_pkg::received_t received;
   logic [31:0] message_read;
 
-  always_comb begin
-    engine_command = pipeline_command;
-    if (flush) engine_command.command = McFlush;
-  end
-
-  if (MESSAGES != 0) begin : g_messages
-    message_engine #(
-        .DEPTH        (MESSAGES),
-        .CELLS        (MATCH_CELLS),
-        .BLOCK        (MATCH_BLOCK),
-        .FRAGMENT     (FRAGMENT),
-        .NODE_BYTES   (NODE_BYTES),
-        .PAYLOAD_WORDS(PAYLOAD_WORDS)
-    ) u_message_engine (
-        .clk_i             (clk_i),
-        .rst_ni            (rank_rst_no),
-        .rank_i            (rank_i),
-        .ready_o           (messages_ready),
-        .idle_o            (messages_idle),
-        .closed_i          (drain),
-        .write_i           (message_write),
-        .write_offset_i    (page_i.offset),
-        .write_data_i      (page_i.data),
-        .read_offset_i     (read_offset_i),
-        .read_data_o       (message_read),
-        .no_room_o         (no_room),
-        .crowded_o         (crowded),
-        .command_valid_i   (engine_command_valid || flush),
-        .command_ready_o   (engine_command_ready),
-        .command_i         (engine_command),
-        .announce_i        (announce),
-        .port_i            (request_to_engine),
-        .port_o            (from_engine),
-        .moved_i           (reply_to_engine.delivered),
-        .head_valid_o      (engine_head_valid),
-        .head_ready_i      (engine_head_ready),
-        .head_o            (engine_head),
-        .task_valid_o      (engine_task_valid),
-        .task_ready_i      (engine_task_ready),
-        .completion_valid_o(received_valid),
-        .completion_ready_i(received_ready),
-        .completion_o      (received)
-    );
-  end else begin : g_no_messages
-    // Messages that come all the same are refused.
-    always_comb begin
-      from_engine                 = '0;
-      from_engine.arrival_ready   = 1'b1;
-      from_engine.arrival_refused = 1'b1;
-    end
-    assign {messages_ready, messages_idle, engine_command_ready} = '1;
-    assign {no_room, crowded, engine_head_valid, engine_task_valid, received_valid} = '0;
-    assign message_read = '0;
-    assign engine_head  = '0;
-    assign received     = '0;
-
-    logic unused_messages;
-    assign unused_messages = ^{
-      message_write, engine_command_valid, engine_command, announce, request_to_engine, reply_to_engine, received_ready,
-      engine_head_ready, engine_task_ready
-    };
-  end
-
-  // ---------------------------------------------------------------- completions, registers
-
-  alcor_abi_pkg::ring_settings_t ring_settings;
-  alcor_abi_pkg::ring_state_t ring_state;
-  logic ring_idle;
-  logic [31:0] ring_word, register_read;
-
-  // Completions of the kernel's commands go to its port, which takes each at once.
-  logic [3:0] to_kernel, ring_valid, ring_ready;
-  logic [3:0] ended, ended_ready;
-
-  assign ended = {received_valid, collective_valid_i, local_valid, completion_valid};
-  assign {received_ready, collective_ready_o, local_ready, completion_ready} = ended_ready;
-
-  if (KERNEL) begin : g_kernel
-    // Of receives and probes an id says no more than the message's number.
-    assign to_kernel = {32'(received.id) >= MESSAGES - KernelCommands, collective_i.id[15], local_completion.id[15],
-                        completion.ended.id[15]};
-  end else begin : g_no_kernel
-    assign to_kernel = '0;
-
-    logic unused_kernel;
-    assign unused_kernel = ^{kernel_i, kernel_ready};
-  end
-
-  assign ring_valid  = ended & ~to_kernel;
-  assign ended_ready = ring_ready | to_kernel;
-
-  always_comb begin
-    kernel_o                = '0;
-    kernel_o.ready          = kernel_ready;
-    kernel_o.done           = events.kernel_done;
-    kernel_o.drain          = drain;
-    kernel_o.begun          = issue.begun;
-    kernel_o.nprocs         = issue.nprocs;
-    kernel_o.reply          = {ended[0] && to_kernel[0], completion.ended.status, completion.ended.id[KernelSlotW-1:0]};
-    kernel_o.refused        = {ended[1] && to_kernel[1], local_completion.status, local_completion.id[KernelSlotW-1:0]};
-    kernel_o.collective     = {ended[2] && to_kernel[2], collective_i.status, collective_i.id[KernelSlotW-1:0]};
-    kernel_o.message        = {ended[3] && to_kernel[3], received.status, received.id[KernelSlotW-1:0]};
-    kernel_o.source         = received.source;
-    kernel_o.tag            = received.tag;
-    kernel_o.length         = received.length;
-    kernel_o.atomic         = completion.atomic;
-    kernel_o.old            = completion.old;
-    kernel_o.barrier        = events.kernel_barrier;
-    kernel_o.barrier_status = events.kernel_status;
-  end
-
-  rma_completion_queue #(
-      .DEPTH(MM_DEPTH)
-  ) u_completion_queue (
+  rma_messages #(
+      .MESSAGES     (MESSAGES),
+      .FRAGMENT     (FRAGMENT),
+      .MATCH_CELLS  (MATCH_CELLS),
+      .MATCH_BLOCK  (MATCH_BLOCK),
+      .NODE_BYTES   (NODE_BYTES),
+      .PAYLOAD_WORDS(PAYLOAD_WORDS)
+  ) u_messages (
       .clk_i             (clk_i),
       .rst_ni            (rank_rst_no),
-      .reply_valid_i     (ring_valid[0]),
-      .reply_ready_o     (ring_ready[0]),
+      .rank_i            (rank_i),
+      .closed_i          (drain),
+      .page_i            (page_i),
+      .register_write_i  (message_write),
+      .read_offset_i     (read_offset_i),
+      .read_data_o       (message_read),
+      .command_valid_i   (engine_command_valid),
+      .command_ready_o   (engine_command_ready),
+      .command_i         (engine_command),
+      .announce_i        (announce),
+      .flush_i           (flush),
+      .port_i            (request_to_engine),
+      .port_o            (from_engine),
+      .moved_i           (reply_delivered),
+      .packet_o          (engine_packet),
+      .packet_i          (engine_taken),
+      .completion_valid_o(received_valid),
+      .completion_ready_i(received_ready),
+      .completion_o      (received),
+      .no_room_o         (no_room),
+      .crowded_o         (crowded),
+      .ready_o           (messages_ready),
+      .idle_o            (messages_idle)
+  );
+
+  // ---------------------------------------------------------------- registers and completions
+
+  logic ring_idle;
+  logic [31:0] ring_word, register_read;
+  alcor_abi_pkg::memory_request_t ring_write;
+  alcor_abi_pkg::rank_reset_state_t reset_state;
+
+  rma_reports #(
+      .DEPTH   (MM_DEPTH),
+      .MESSAGES(MESSAGES),
+      .KERNEL  (KERNEL)
+  ) u_reports (
+      .clk_i             (clk_i),
+      .rst_ni            (rank_rst_no),
+      .rank_i            (rank_i),
+      .board_i           (board_i),
+      .page_i            (page_i),
+      .register_write_i  (register_write),
+      .read_offset_i     (read_offset_i),
+      .read_data_o       (register_read),
+      .irq_o             (irq_o),
+      .kernel_i          (kernel_i),
+      .kernel_o          (kernel_o),
+      .kernel_ready_i    (kernel_ready),
+      .drain_i           (drain),
+      .reset_state_i     (reset_state),
+      .issue_i           (issue),
+      .events_i          (events),
+      .request_refusal_i (request_refusal),
+      .reply_refusal_i   (reply_refusal),
+      .no_room_i         (no_room),
+      .crowded_i         (crowded),
+      .words_i           ({rx_valid_i & rx_ready_o, tx_valid_o & tx_ready_i}),
+      .reply_valid_i     (completion_valid),
+      .reply_ready_o     (completion_ready),
       .reply_i           (completion),
-      .local_valid_i     (ring_valid[1]),
-      .local_ready_o     (ring_ready[1]),
+      .local_valid_i     (local_valid),
+      .local_ready_o     (local_ready),
       .local_i           (local_completion),
-      .collective_valid_i(ring_valid[2]),
-      .collective_ready_o(ring_ready[2]),
+      .collective_valid_i(collective_valid_i),
+      .collective_ready_o(collective_ready_o),
       .collective_i      (collective_i),
-      .message_valid_i   (ring_valid[3]),
-      .message_ready_o   (ring_ready[3]),
+      .message_valid_i   (received_valid),
+      .message_ready_o   (received_ready),
       .message_i         (received),
-      .settings_i        (ring_settings),
-      .state_o           (ring_state),
+      .overflow_pending_o(overflow_pending),
+      .barrier_pending_o (barrier_pending),
       .idle_o            (ring_idle),
-      .write_valid_o     (write_req_o[2]),
-      .write_ready_i     (write_gnt_i[2]),
-      .write_address_o   (write_address_o[2]),
+      .write_o           (ring_write),
+      .write_gnt_i       (write_gnt_i[2]),
       .write_data_o      (ring_word)
   );
-  assign write_data_o[2]   = DATA_W'(ring_word);
-  assign write_strobe_o[2] = Bytes'(4'b1111);
 
-  rma_registers u_registers (
-      .clk_i            (clk_i),
-      .rst_ni           (rank_rst_no),
-      .write_i          (register_write),
-      .write_offset_i   (page_i.offset),
-      .write_data_i     (page_i.data),
-      .read_offset_i    (read_offset_i),
-      .read_data_o      (register_read),
-      .irq_o            (irq_o),
-      .written_i        (issue.written),
-      .overflow_i       (issue.overflow),
-      .events_i         (events),
-      .kernel_done_i    (kernel_i.done),
-      .refused_x_i      (local_valid && local_ready),
-      .request_refusal_i(request_refusal),
-      .reply_refusal_i  (reply_refusal),
-      .no_room_i        (no_room),
-      .crowded_i        (crowded),
-      .board_i          (board_i),
-      .words_i          ({rx_valid_i[Reply] && rx_ready_o[Reply],
-                          rx_valid_i[Request] && rx_ready_o[Request],
-                          tx_valid_o[Reply] && tx_ready_i[Reply],
-                          tx_valid_o[Request] && tx_ready_i[Request]}),
-      .pid_i            (rank_i),
-      .nprocs_i         (issue.nprocs),
-      .begun_i          (issue.begun),
-      .reset_state_i    (reset_state),
-      .overflow_pending_o(overflow_pending),
-      .ring_o           (ring_settings),
-      .ring_i           (ring_state),
-      .barrier_pending_o(barrier_pending)
-  );
+  assign write_req_o[2]     = ring_write.req;
+  assign write_address_o[2] = ring_write.address;
+  assign write_data_o[2]    = DATA_W'(ring_word);
+  assign write_strobe_o[2]  = Bytes'(4'b1111);
+  assign read_data_o        = register_read | message_read;
 
-  assign read_data_o = register_read | message_read;
+  // ---------------------------------------------------------------- reset of the rank, signals to the board
 
-  // ---------------------------------------------------------------- signals to the board
-
-  logic ready, quiet;
-  alcor_abi_pkg::board_rank_state_t state;
+  logic ready;
 
   assign ready = table_ready && messages_ready;
-  assign quiet = !issue.sending && (&sends_idle) && (&receives_idle) && ring_idle && messages_idle;
 
-  always_comb begin
-    state              = '0;
-    state.pid          = rank_i;
-    state.nprocs       = issue.nprocs;
-    state.begun        = issue.begun;
-    state.in_sync      = sync_o.valid;
-    state.sync_kind    = sync_o.kind;
-    state.quiet        = quiet;
-    state.commands     = issue.commands;
-    state.tx_request   = !sends_idle[Request];
-    state.tx_reply     = !sends_idle[Reply];
-    state.rx_request   = !receives_idle[Request];
-    state.rx_reply     = !receives_idle[Reply];
-    state.barrier_done = barrier_pending;
-  end
-
-  assign board_o.state        = state;
-  assign board_o.aborts       = issue.aborts;
-  assign board_o.abort_reason = issue.abort_reason;
-  assign board_o.ready        = ready;
-  assign board_o.lost         = lost;
-  assign board_o.cancel       = {drain, issue.orphaned};
-
-  rma_rank_reset #(
+  rma_rank_control #(
       .DESTS(DESTS)
-  ) u_rank_reset (
-      .clk_i        (clk_i),
-      .rst_ni       (block_rst_n),
-      .rank_i       (rank_i),
-      .start_i      (begin_reset),
-      .written_i    (issue.written || message_write || (register_write && !begin_reset)),
-      .begun_i      (issue.begun),
-      .nprocs_i     (issue.nprocs),
-      .asked_i      (issue.asked),
-      .answered_i   (completion_valid && completion_ready),
-      .commands_i   (issue.commands || issue.operands || kernel_i.busy),
-      .messages_i   (!messages_idle),
-      .collectives_i(collectives_i || collective_valid_i),
-      .packets_i    (!quiet),
-      .ready_i      (ready),
-      .orphaned_i   (issue.orphaned),
-      .drain_o      (drain),
-      .hold_o       (hold),
-      .clear_o      (),
-      .clear_next_o (clear_next),
-      .lost_o       (lost),
-      .flush_o      (flush),
-      .flush_ready_i(engine_command_ready),
-      .recall_o     (recall),
-      .head_o       (recall_head),
-      .head_valid_o (recall_head_valid),
-      .head_ready_i (recall_head_ready),
-      .task_valid_o (recall_task_valid),
-      .task_ready_i (recall_task_ready),
-      .state_o      (reset_state)
+  ) u_rank_control (
+      .clk_i            (clk_i),
+      .rst_ni           (block_rst_n),
+      .rank_i           (rank_i),
+      .board_o          (board_o),
+      .page_i           (page_i),
+      .register_write_i (register_write),
+      .message_write_i  (message_write),
+      .issue_i          (issue),
+      .sync_i           (sync_o),
+      .barrier_pending_i(barrier_pending),
+      .kernel_busy_i    (kernel_i.busy),
+      .collectives_i    (collectives_i || collective_valid_i),
+      .answered_i       (completion_valid && completion_ready),
+      .ready_i          (ready),
+      .sends_idle_i     (sends_idle),
+      .receives_idle_i  (receives_idle),
+      .ring_idle_i      (ring_idle),
+      .messages_idle_i  (messages_idle),
+      .drain_o          (drain),
+      .hold_o           (hold),
+      .clear_next_o     (clear_next),
+      .flush_o          (flush),
+      .flush_ready_i    (engine_command_ready),
+      .recalls_o        (recalls),
+      .recall_o         (recall_packet),
+      .recall_i         (recall_taken),
+      .state_o          (reset_state)
   );
 
   `ALCOR_CHECK_PARAM(g_check_heads, HEAD_DEPTH >= 5,
                      "rma_coprocessor: HEAD_DEPTH must hold a whole header, 5 or more")
-
-`ifdef ALCOR_COVERAGE
-  // Answers to commands; in a reset they are answers to recalls, and are ignored.
-`define ALCOR_COVER_ANSWER(status_) \
-  `ALCOR_COVER(c_answers_reply_``status_, \
-               completion_valid && completion_ready && !drain && completion.ended.status == ST_``status_)
-  `ALCOR_COVER_ANSWER(OK)
-  `ALCOR_COVER_ANSWER(BAD_SLOT)
-  `ALCOR_COVER_ANSWER(OUT_OF_BOUNDS)
-  `ALCOR_COVER_ANSWER(DENIED)
-  `ALCOR_COVER_ANSWER(NO_ROOM)
-  `ALCOR_COVER_ANSWER(RANK_RESET)
-`undef ALCOR_COVER_ANSWER
-`endif
 
 endmodule

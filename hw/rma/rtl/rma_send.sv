@@ -17,98 +17,64 @@ module rma_send #(
     parameter int unsigned MEM_LATENCY = 1
 ) (
     /// Clock.
-    input  logic                      clk_i,
+    input  logic                           clk_i,
     /// Synchronous reset, active low.
-    input  logic                      rst_ni,
+    input  logic                           rst_ni,
 
-    /// Pipeline: a header word is offered.
-    input  logic                      pipeline_head_valid_i,
-    /// The header word is taken.
-    output logic                      pipeline_head_ready_o,
-    /// The header word.
-    input  logic [31:0]               pipeline_head_i,
-    /// Pipeline: a task is offered.
-    input  logic                      pipeline_task_valid_i,
-    /// The task is taken.
-    output logic                      pipeline_task_ready_o,
-    /// The task.
-    input  alcor_abi_pkg::read_task_t pipeline_task_i,
+    /// Pipeline: header words and tasks.
+    input  alcor_abi_pkg::outgoing_t       pipeline_i,
+    /// Pipeline: the header word, and the task, are taken.
+    output alcor_abi_pkg::outgoing_taken_t pipeline_o,
     /// Pipeline: the packet's task goes with its first header word, and the packet ends with `pipeline_last_i`.
-    input  logic                      pipeline_split_i,
+    input  logic                           pipeline_split_i,
     /// Pipeline, with `pipeline_split_i`: the header word that is offered is its packet's last.
-    input  logic                      pipeline_last_i,
-
-    /// Message engine: a header word is offered.
-    input  logic                      engine_head_valid_i,
-    /// The header word is taken.
-    output logic                      engine_head_ready_o,
-    /// The header word.
-    input  logic [31:0]               engine_head_i,
-    /// Message engine: a task is offered; its packet is four header words.
-    input  logic                      engine_task_valid_i,
-    /// The task is taken.
-    output logic                      engine_task_ready_o,
-
+    input  logic                           pipeline_last_i,
+    /// Message engine: header words and tasks.
+    input  alcor_abi_pkg::outgoing_t       engine_i,
+    /// Message engine: the header word, and the task, are taken.
+    output alcor_abi_pkg::outgoing_taken_t engine_o,
     /// Recalls are being sent.
-    input  logic                      recall_i,
-    /// Recall: a header word is offered.
-    input  logic                      recall_head_valid_i,
-    /// The header word is taken.
-    output logic                      recall_head_ready_o,
-    /// The header word.
-    input  logic [31:0]               recall_head_i,
-    /// Recall: a task is offered; its packet is four header words.
-    input  logic                      recall_task_valid_i,
-    /// The task is taken.
-    output logic                      recall_task_ready_o,
-
-    /// Reply plane: a header word is offered.
-    input  logic                      reply_head_valid_i,
-    /// The header word is taken.
-    output logic                      reply_head_ready_o,
-    /// The header word.
-    input  logic [31:0]               reply_head_i,
-    /// Reply plane: a task is offered.
-    input  logic                      reply_task_valid_i,
-    /// The task is taken.
-    output logic                      reply_task_ready_o,
-    /// The task.
-    input  alcor_abi_pkg::read_task_t reply_task_i,
+    input  logic                           recalls_i,
+    /// Recalls: header words and tasks.
+    input  alcor_abi_pkg::outgoing_t       recall_i,
+    /// Recalls: the header word, and the task, are taken.
+    output alcor_abi_pkg::outgoing_taken_t recall_o,
+    /// Reply plane: header words and tasks.
+    input  alcor_abi_pkg::outgoing_t       reply_i,
+    /// Reply plane: the header word, and the task, are taken.
+    output alcor_abi_pkg::outgoing_taken_t reply_o,
 
     /// To the router, plane 0 requests, plane 1 replies: a beat is offered.
-    output logic [1:0]                tx_valid_o,
+    output logic [1:0]                     tx_valid_o,
     /// The beat is taken.
-    input  logic [1:0]                tx_ready_i,
+    input  logic [1:0]                     tx_ready_i,
     /// The beat.
-    output logic [1:0][DATA_W-1:0]    tx_data_o,
+    output logic [1:0][DATA_W-1:0]         tx_data_o,
     /// The beat is its packet's last.
-    output logic [1:0]                tx_last_o,
+    output logic [1:0]                     tx_last_o,
 
     /// Node memory, by plane: a read is asked for.
-    output logic [1:0]                read_req_o,
+    output logic [1:0]                     read_req_o,
     /// By plane: the read is granted.
-    input  logic [1:0]                read_gnt_i,
+    input  logic [1:0]                     read_gnt_i,
     /// By plane: address of the beat's first word, which may be any.
-    output logic [1:0][29:0]          read_address_o,
+    output logic [1:0][29:0]               read_address_o,
     /// By plane: data of the oldest granted read is there.
-    input  logic [1:0]                read_rvalid_i,
+    input  logic [1:0]                     read_rvalid_i,
     /// Data, of either plane.
-    input  logic [DATA_W-1:0]         read_data_i,
+    input  logic [DATA_W-1:0]              read_data_i,
 
     /// By plane: nothing is queued or under way.
-    output logic [1:0]                idle_o
+    output logic [1:0]                     idle_o
 );
 
   localparam int unsigned CountW = $clog2(PAYLOAD_WORDS + 1);
   // A beat holds the header of an atomic operation, of up to 7 words; replies have shorter headers.
   localparam int unsigned RequestHeads = (DATA_W < 256) ? 4 : 8;
   localparam int unsigned Request = 0;
-  localparam int unsigned Reply = 1;
 
-  logic [1:0] head_valid, head_ready, task_valid, task_ready;
-  logic request_head_valid, request_task_valid;
-  logic [31:0] request_head;
-  alcor_abi_pkg::read_task_t request_task;
+  alcor_abi_pkg::outgoing_t request;
+  alcor_abi_pkg::outgoing_taken_t request_taken;
 
   // ---------------------------------------------------------------- turns on the request plane
 
@@ -119,42 +85,30 @@ module rma_send #(
   assign pipeline_turn = !engine_turn_q && !recall_turn_q;
 
   // The pipeline's offer is known late in the cycle, so it is only gated.
-  assign request_head_valid = (pipeline_turn && pipeline_head_valid_i) || (engine_turn_q && engine_head_valid_i) ||
-                              (recall_turn_q && recall_head_valid_i);
-  assign request_task_valid = (pipeline_turn && pipeline_task_valid_i) || (engine_turn_q && engine_task_valid_i) ||
-                              (recall_turn_q && recall_task_valid_i);
+  assign request.head_valid = (pipeline_turn && pipeline_i.head_valid) || (engine_turn_q && engine_i.head_valid) ||
+                              (recall_turn_q && recall_i.head_valid);
+  assign request.task_valid = (pipeline_turn && pipeline_i.task_valid) || (engine_turn_q && engine_i.task_valid) ||
+                              (recall_turn_q && recall_i.task_valid);
+  assign request.head       = pipeline_turn ? pipeline_i.head : recall_turn_q ? recall_i.head : engine_i.head;
+  assign request.read       = pipeline_turn ? pipeline_i.read : recall_turn_q ? recall_i.read : engine_i.read;
 
-  always_comb begin
-    request_head = pipeline_head_i;
-    request_task = pipeline_task_i;
-    if (!pipeline_turn) begin
-      request_head         = recall_turn_q ? recall_head_i : engine_head_i;
-      request_task.heads   = 3'd4;
-      request_task.words   = '0;
-      request_task.address = '0;
-    end
-  end
-
-  assign pipeline_head_ready_o = pipeline_turn && head_ready[Request];
-  assign pipeline_task_ready_o = pipeline_turn && task_ready[Request];
-  assign engine_head_ready_o   = engine_turn_q && head_ready[Request];
-  assign engine_task_ready_o   = engine_turn_q && task_ready[Request];
-  assign recall_head_ready_o   = recall_turn_q && head_ready[Request];
-  assign recall_task_ready_o   = recall_turn_q && task_ready[Request];
+  assign pipeline_o = request_taken & {2{pipeline_turn}};
+  assign engine_o   = request_taken & {2{engine_turn_q}};
+  assign recall_o   = request_taken & {2{recall_turn_q}};
 
   // The turn may change where no packet is open and neither a header word nor a task waits: with a packet's end, or
   // between packets.
   logic head_taken, task_taken, packet_ends, changes;
 
-  assign head_taken  = request_head_valid && head_ready[Request];
-  assign task_taken  = request_task_valid && task_ready[Request];
+  assign head_taken  = request.head_valid && request_taken.head;
+  assign task_taken  = request.task_valid && request_taken.read;
   assign packet_ends = (pipeline_turn && pipeline_split_i) ? head_taken && pipeline_last_i : task_taken;
-  assign changes     = request_head_valid ? (head_ready[Request] && packet_ends) :
-                                            (packet_ends || (!open_q && !request_task_valid));
+  assign changes     = request.head_valid ? (request_taken.head && packet_ends) :
+                                            (packet_ends || (!open_q && !request.task_valid));
   assign open_d      = !packet_ends && (open_q || head_taken);
 
-  assign engine_turn_d = changes ? (engine_head_valid_i && !engine_turn_q) : engine_turn_q;
-  assign recall_turn_d = changes ? (recall_i && !(engine_head_valid_i && !engine_turn_q)) : recall_turn_q;
+  assign engine_turn_d = changes ? (engine_i.head_valid && !engine_turn_q) : engine_turn_q;
+  assign recall_turn_d = changes ? (recalls_i && !(engine_i.head_valid && !engine_turn_q)) : recall_turn_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -170,16 +124,18 @@ module rma_send #(
 
   // ---------------------------------------------------------------- packets, a plane each
 
-  assign head_valid         = {reply_head_valid_i, request_head_valid};
-  assign task_valid         = {reply_task_valid_i, request_task_valid};
-  assign reply_head_ready_o = head_ready[Reply];
-  assign reply_task_ready_o = task_ready[Reply];
-
   for (genvar p = 0; p < 2; p++) begin : g_plane
-    alcor_abi_pkg::read_task_t read_task;
+    alcor_abi_pkg::outgoing_t packet;
+    alcor_abi_pkg::outgoing_taken_t taken;
     alcor_abi_pkg::memory_request_t read;
 
-    assign read_task = (p == Request) ? request_task : reply_task_i;
+    if (p == Request) begin : g_requests
+      assign packet        = request;
+      assign request_taken = taken;
+    end else begin : g_replies
+      assign packet  = reply_i;
+      assign reply_o = taken;
+    end
 
     rma_mm_read #(
         .DATA_W     (DATA_W),
@@ -192,12 +148,12 @@ module rma_send #(
     ) u_mm_read (
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
-        .head_valid_i  (head_valid[p]),
-        .head_ready_o  (head_ready[p]),
-        .head_i        ((p == Request) ? request_head : reply_head_i),
-        .task_valid_i  (task_valid[p]),
-        .task_ready_o  (task_ready[p]),
-        .task_i        (read_task),
+        .head_valid_i  (packet.head_valid),
+        .head_ready_o  (taken.head),
+        .head_i        (packet.head),
+        .task_valid_i  (packet.task_valid),
+        .task_ready_o  (taken.read),
+        .task_i        (packet.read),
         .read_o        (read),
         .read_i        ({read_gnt_i[p], read_rvalid_i[p]}),
         .read_data_i   (read_data_i),

@@ -52,12 +52,12 @@ const OF_RANK: [(&str, &[(&str, &str)]); 5] = [
     (
         "completion queue",
         &[
-            ("u_completion_queue", "head_q"),
-            ("u_completion_queue", "settings_i.tail"),
-            ("u_completion_queue", "write_valid_o"),
-            ("u_completion_queue", "write_ready_i"),
-            ("u_completion_queue", "write_data_o"),
-            ("u_completion_queue", "state_o.overflow"),
+            ("u_reports.u_completion_queue", "head_q"),
+            ("u_reports.u_completion_queue", "settings_i.tail"),
+            ("u_reports.u_completion_queue", "write_valid_o"),
+            ("u_reports.u_completion_queue", "write_ready_i"),
+            ("u_reports.u_completion_queue", "write_data_o"),
+            ("u_reports.u_completion_queue", "state_o.overflow"),
             ("", "irq_o"),
         ],
     ),
@@ -327,7 +327,7 @@ mod tests {
         has("[dumpfile] \"waves.fst\"");
         has("[timestart] 400000");
         has("-rank 1: completion queue");
-        has("TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_completion_queue.head_q[31:0]");
+        has("TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_reports.u_completion_queue.head_q[31:0]");
         let marker = text.lines().find(|line| line.starts_with("*-")).unwrap();
         assert_eq!(marker.split(' ').nth(1), Some("1000000"));
     }
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn surfer_gets_commands_that_end_at_the_cursor() {
         let text = view().sucl();
-        assert!(text.contains("divider_add rank 1: completion queue\nvariable_add TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_completion_queue.head_q\n"), "{text}");
+        assert!(text.contains("divider_add rank 1: completion queue\nvariable_add TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_reports.u_completion_queue.head_q\n"), "{text}");
         assert!(text.contains("cursor_set 1000000\n"));
         assert!(text.ends_with("goto_cursor\n"));
     }

@@ -2,17 +2,14 @@
 
 import alcor_abi_pkg::*;
 
-/// Receiving side of one plane: from the router's output into node memory.
+/// Receiving side of the request plane: from the router's output into node memory, and the answers.
 ///
 /// `rma_parser` takes packets apart; the packet controller works on headers, the write side of the memory interface
 /// controller on payload, so a packet's header is checked while the payload before it is still being written. A note
-/// leaves when its write is done: on the request plane it becomes an acknowledgement, on the reply plane a
-/// completion, or it goes to the message engine.
-module rma_receive #(
+/// leaves when its write is done: it becomes an acknowledgement, or goes to the message engine.
+module rma_receive_requests #(
     /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
-    /// 1: request plane, which answers; 0: reply plane.
-    parameter bit REQUESTS = 1'b1,
     /// Payload words of an extended packet, a power of two.
     parameter int unsigned PAYLOAD_WORDS = 128,
     /// Words of the Head FIFO, or headers where a beat has several words.
@@ -21,7 +18,7 @@ module rma_receive #(
     parameter int unsigned MM_DEPTH = 16,
     /// Beats of the In FIFO.
     parameter int unsigned IN_DEPTH = 512,
-    /// Request plane: 1: there is a unit for accumulates; 0: accumulates are refused.
+    /// 1: there is a unit for accumulates; 0: accumulates are refused.
     parameter bit ACCUMULATE = 1'b0,
     /// Cycles from grant to data up to which accumulates go on at one beat per cycle.
     parameter int unsigned MEM_LATENCY = 1,
@@ -53,7 +50,7 @@ module rma_receive #(
     /// The window that was looked up.
     input  alcor_abi_pkg::window_t      window_i,
 
-    /// Request plane, atomic operations and accumulates: a read of node memory.
+    /// Atomic operations and accumulates: a read of node memory.
     output alcor_abi_pkg::memory_request_t read_o,
     /// The memory's answer.
     input  alcor_abi_pkg::memory_answer_t read_i,
@@ -71,32 +68,25 @@ module rma_receive #(
     /// Byte strobes.
     output logic [Bytes-1:0]            write_strobe_o,
 
-    /// Request plane: the reply plane sends nothing.
+    /// The reply plane sends nothing.
     input  logic                        replied_i,
-    /// Request plane: a header word of an answer is offered.
+    /// A header word of an answer is offered.
     output logic                        reply_head_valid_o,
     /// The header word is taken.
     input  logic                        reply_head_ready_i,
     /// The header word.
     output logic [31:0]                 reply_head_o,
-    /// Request plane: the read task of an answer is offered.
+    /// The read task of an answer is offered.
     output logic                        reply_task_valid_o,
     /// The task is taken.
     input  logic                        reply_task_ready_i,
     /// The task.
     output alcor_abi_pkg::read_task_t   reply_task_o,
 
-    /// To the message engine; the reply plane has only `delivered`.
+    /// To the message engine.
     output alcor_abi_pkg::to_engine_t   engine_o,
-    /// Request plane: from the message engine.
+    /// From the message engine.
     input  alcor_abi_pkg::from_engine_t engine_i,
-
-    /// Reply plane: the completion of an extended command of this rank is offered.
-    output logic                        completion_valid_o,
-    /// The completion is entered.
-    input  logic                        completion_ready_i,
-    /// The completion.
-    output alcor_abi_pkg::answered_t    completion_o,
 
     /// Packets that were refused.
     output alcor_abi_pkg::refusal_t     refusal_o,
@@ -114,7 +104,7 @@ module rma_receive #(
 
   rma_parser #(
       .DATA_W    (DATA_W),
-      .HEADS     ((REQUESTS && DATA_W >= 256) ? 8 : 4),
+      .HEADS     ((DATA_W >= 256) ? 8 : 4),
       .HEAD_DEPTH(HEAD_DEPTH),
       .IN_DEPTH  (IN_DEPTH)
   ) u_parser (
@@ -157,7 +147,7 @@ module rma_receive #(
       .DATA_W    (DATA_W),
       .MM_DEPTH  (MM_DEPTH),
       .COUNT_W   (CountW),
-      .ACCUMULATE(REQUESTS && ACCUMULATE)
+      .ACCUMULATE(ACCUMULATE)
   ) u_mm_write (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
@@ -186,7 +176,7 @@ module rma_receive #(
 
   assign writes_idle = mm_idle && !accumulating;
 
-  if (REQUESTS && ACCUMULATE) begin : g_accumulate
+  if (ACCUMULATE) begin : g_accumulate
     rma_accumulate #(
         .DATA_W(DATA_W),
         // Reads, the vector unit, the queue of results.
@@ -245,132 +235,76 @@ module rma_receive #(
   alcor_abi_pkg::to_engine_t to_engine;
   logic ack_taken;
 
-  if (REQUESTS) begin : g_requests
-    logic ack_valid, ack_ready, own_room, own_valid, own_ready;
-    alcor_abi_pkg::acknowledgement_t ack, own, engine_ack;
+  logic ack_valid, ack_ready, own_room, own_valid, own_ready;
+  alcor_abi_pkg::acknowledgement_t ack, own, engine_ack;
 
-    rma_request_controller #(
-        .DATA_W       (DATA_W),
-        .PAYLOAD_WORDS(PAYLOAD_WORDS),
-        .ACCUMULATE   (ACCUMULATE)
-    ) u_controller (
-        .clk_i             (clk_i),
-        .rst_ni            (rst_ni),
-        .rank_i            (rank_i),
-        .closed_i          (closed_i),
-        .head_valid_i      (head_valid),
-        .head_ready_o      (head_ready),
-        .head_i            (head),
-        .head_cut_i        (head_cut),
-        .head_bare_i       (head_bare),
-        .lookup_o          (lookup_o),
-        .window_i          (window_i),
-        .engine_i          (engine_i),
-        .engine_o          (to_engine),
-        .full_i            (in_valid_i && !in_ready_o),
-        .settled_i         (writes_idle),
-        .replied_i         (replied_i),
-        .atomic_read_o     (atomic_read),
-        .atomic_read_i     ({read_i.gnt, read_i.rvalid && !accumulating}),
-        .atomic_data_i     (read_data_i),
-        .atomic_write_o    (atomic_write),
-        .atomic_written_i  (write_ready_i),
-        .atomic_address_o  (atomic_address),
-        .atomic_data_o     (atomic_data),
-        .atomic_strobe_o   (atomic_strobe),
-        .write_valid_o     (task_valid),
-        .write_ready_i     (task_ready),
-        .write_o           (write_task),
-        .ack_valid_i       (ack_valid),
-        .ack_ready_o       (ack_ready),
-        .ack_i             (ack),
-        .reply_head_valid_o(reply_head_valid_o),
-        .reply_head_ready_i(reply_head_ready_i),
-        .reply_head_o      (reply_head_o),
-        .reply_task_valid_o(reply_task_valid_o),
-        .reply_task_ready_i(reply_task_ready_i),
-        .reply_task_o      (reply_task_o),
-        .refusal_o         (refusal),
-        .idle_o            (controller_idle)
-    );
+  rma_request_controller #(
+      .DATA_W       (DATA_W),
+      .PAYLOAD_WORDS(PAYLOAD_WORDS),
+      .ACCUMULATE   (ACCUMULATE)
+  ) u_controller (
+      .clk_i             (clk_i),
+      .rst_ni            (rst_ni),
+      .rank_i            (rank_i),
+      .closed_i          (closed_i),
+      .head_valid_i      (head_valid),
+      .head_ready_o      (head_ready),
+      .head_i            (head),
+      .head_cut_i        (head_cut),
+      .head_bare_i       (head_bare),
+      .lookup_o          (lookup_o),
+      .window_i          (window_i),
+      .engine_i          (engine_i),
+      .engine_o          (to_engine),
+      .full_i            (in_valid_i && !in_ready_o),
+      .settled_i         (writes_idle),
+      .replied_i         (replied_i),
+      .atomic_read_o     (atomic_read),
+      .atomic_read_i     ({read_i.gnt, read_i.rvalid && !accumulating}),
+      .atomic_data_i     (read_data_i),
+      .atomic_write_o    (atomic_write),
+      .atomic_written_i  (write_ready_i),
+      .atomic_address_o  (atomic_address),
+      .atomic_data_o     (atomic_data),
+      .atomic_strobe_o   (atomic_strobe),
+      .write_valid_o     (task_valid),
+      .write_ready_i     (task_ready),
+      .write_o           (write_task),
+      .ack_valid_i       (ack_valid),
+      .ack_ready_o       (ack_ready),
+      .ack_i             (ack),
+      .reply_head_valid_o(reply_head_valid_o),
+      .reply_head_ready_i(reply_head_ready_i),
+      .reply_head_o      (reply_head_o),
+      .reply_task_valid_o(reply_task_valid_o),
+      .reply_task_ready_i(reply_task_ready_i),
+      .reply_task_o      (reply_task_o),
+      .refusal_o         (refusal),
+      .idle_o            (controller_idle)
+  );
 
-    // Room for a note of every task that can be under way while the controller waits for a place in
-    // the task queue: the queue must be able to empty itself then.
-    fifo #(.WIDTH(29), .DEPTH(2 * MM_DEPTH)) u_ack_fifo (
-        .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(note_valid && note.kind == NkCommand), .ready_o(own_room),
-        .data_i(note.told), .valid_o(own_valid), .ready_i(own_ready), .data_o(own),
-        .empty_o(acks_empty), .usage_o()
-    );
-    assign note_ready = note.kind != NkCommand || own_room;
-    assign engine_ack = engine_i.ack;
+  // Room for a note of every task that can be under way while the controller waits for a place in
+  // the task queue: the queue must be able to empty itself then.
+  fifo #(.WIDTH(29), .DEPTH(2 * MM_DEPTH)) u_ack_fifo (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(note_valid && note.kind == NkCommand), .ready_o(own_room),
+      .data_i(note.told), .valid_o(own_valid), .ready_i(own_ready), .data_o(own),
+      .empty_o(acks_empty), .usage_o()
+  );
+  assign note_ready = note.kind != NkCommand || own_room;
+  assign engine_ack = engine_i.ack;
 
-    stream_pick #(
-        .WIDTH(29)
-    ) u_acks (
-        .clk_i  (clk_i),
-        .rst_ni (rst_ni),
-        .valid_i({own_valid, engine_i.ack_valid}),
-        .ready_o({own_ready, ack_taken}),
-        .data_i ({own, engine_ack}),
-        .valid_o(ack_valid),
-        .ready_i(ack_ready),
-        .data_o (ack)
-    );
-
-    assign completion_valid_o = 1'b0;
-    assign completion_o       = '0;
-  end else begin : g_replies
-    logic noted, answered_valid, answered_ready;
-    alcor_abi_pkg::answered_t answered;
-
-    rma_reply_controller #(
-        .PAYLOAD_WORDS(PAYLOAD_WORDS)
-    ) u_controller (
-        .clk_i           (clk_i),
-        .rst_ni          (rst_ni),
-        .head_valid_i    (head_valid),
-        .head_ready_o    (head_ready),
-        .head_i          (head),
-        .head_cut_i      (head_cut),
-        .head_bare_i     (head_bare),
-        .lookup_o        (lookup_o),
-        .window_i        (window_i),
-        .answered_valid_o(answered_valid),
-        .answered_ready_i(answered_ready),
-        .answered_o      (answered),
-        .write_valid_o   (task_valid),
-        .write_ready_i   (task_ready),
-        .write_o         (write_task),
-        .refusal_o       (refusal),
-        .idle_o          (controller_idle)
-    );
-
-    assign acks_empty         = 1'b1;
-    assign note_ready         = note.kind != NkCommand || completion_ready_i;
-    assign noted              = note_valid && note.kind == NkCommand;
-    assign answered_ready     = completion_ready_i && !noted;
-    assign completion_valid_o = noted || answered_valid;
-
-    always_comb begin
-      completion_o = answered;
-      if (noted) begin
-        completion_o       = '0;
-        completion_o.ended = {note.told.status, note.told.id};
-      end
-    end
-
-    assign to_engine              = '0;
-    assign ack_taken              = 1'b0;
-    assign atomic_read            = '0;
-    assign atomic_write           = 1'b0;
-    assign atomic_address         = '0;
-    assign atomic_data            = '0;
-    assign atomic_strobe          = '0;
-    assign reply_head_valid_o     = 1'b0;
-    assign reply_head_o           = '0;
-    assign reply_task_valid_o     = 1'b0;
-    assign reply_task_o           = '0;
-  end
+  stream_pick #(
+      .WIDTH(29)
+  ) u_acks (
+      .clk_i  (clk_i),
+      .rst_ni (rst_ni),
+      .valid_i({own_valid, engine_i.ack_valid}),
+      .ready_o({own_ready, ack_taken}),
+      .data_i ({own, engine_ack}),
+      .valid_o(ack_valid),
+      .ready_i(ack_ready),
+      .data_o (ack)
+  );
 
   // The message engine always has room for the notes that it waits for.
   always_comb begin
@@ -386,6 +320,6 @@ module rma_receive #(
 
   `ALCOR_ASSERT(a_one_write, !(payload_write && atomic_write))
   `ALCOR_ASSERT(a_one_read, !(atomic_read.req && (accumulate_read.req || accumulating)))
-  `ALCOR_ASSERT(a_room_for_acks, !note_valid || note_ready || !REQUESTS)
+  `ALCOR_ASSERT(a_room_for_acks, !note_valid || note_ready)
 
 endmodule
