@@ -1,7 +1,10 @@
 core/rtl/node_memory.sv
 core/rtl/axi_lite_port.sv
 core/rtl/axi_dma_port.sv
+core/rtl/dma_select.sv
+core/rtl/board_reset.sv
 core/rtl/board_registers.sv
+core/rtl/board_control.sv
 core/rtl/cluster_sync.sv
 core/rtl/host_port.sv
 core/rtl/kernel_memory.sv

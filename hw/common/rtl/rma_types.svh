@@ -317,6 +317,7 @@
     /// Slot of the registration or deregistration.
     logic [7:0]                slot;
   } sync_request_t;
+  localparam int unsigned SyncRequestW = 16;  // bits of sync_request_t
 
   /// The end of a collective command, sent to all ranks.
   typedef struct packed {
@@ -343,6 +344,7 @@
     /// Pulse: a write of a communicator row was refused, as the rank does not own the row.
     logic       denied;
   } board_to_rank_t;
+  localparam int unsigned BoardToRankW = 13;  // bits of board_to_rank_t
 
   /// Reason to cancel collectives of a rank that wait for other members.
   typedef struct packed {
@@ -373,6 +375,7 @@
     /// The reason to cancel collectives that wait for other ranks, and to refuse new ones.
     cancel_t           cancel;
   } rank_to_board_t;
+  localparam int unsigned RankToBoardW = 45;  // bits of rank_to_board_t
 
   // ------------------------------------------------------------------------------------- pipeline
 

@@ -182,7 +182,6 @@ module core #(
 );
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
-  localparam int unsigned RankW = (RANKS > 1) ? $clog2(RANKS) : 1;
   // The crossbar's ports: the ranks, and with links one that leads to the other boards.
   localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
   localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
@@ -190,30 +189,28 @@ module core #(
   // Latency that queues are made for, as in rank_tile.
   localparam int unsigned Typical = MEM_LATENCY + MEM_JITTER / 4;
   localparam int unsigned Banks = (LINKS == 0) ? Words : PHIT_W / 32;
+  // Registers between the reset's counter and the blocks.
+  localparam int unsigned ResetStages = 2;
 
   // ---------------------------------------------------------------- reset: from outside or CONTROL
 
-  // A reset starts from a counter here and passes two registers to each block, which are the block's own. The counter
-  // is shorter than the reset by those two cycles, so the blocks' reset ends 16 cycles after the command.
-  localparam int unsigned ResetStages = 2;
-  localparam logic [3:0] ResetCycles = 4'(15 - ResetStages);
+  logic reset_command, running, board_rst_n, fabric_rst_n;
+  logic [RANKS-1:0] reading, tile_rst_n;
 
-  logic reset_command;
-  logic [3:0] reset_count_q;
-  logic running, board_rst_n, fabric_rst_n;
-  logic [RANKS-1:0] reading;
-
-  // Data of reads that are under way comes before the reset ends.
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || reset_command) reset_count_q <= ResetCycles;
-    else if (reset_count_q != '0 && (reset_count_q != 4'd1 || reading == '0)) reset_count_q <= reset_count_q - 1'b1;
-  end
-
-  assign running = reset_count_q == '0;
-
-  reset_pipe #(.STAGES(ResetStages)) u_board_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(board_rst_n));
-  reset_pipe #(.STAGES(ResetStages)) u_fabric_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(fabric_rst_n));
-  reset_pipe #(.STAGES(ResetStages)) u_link_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(link_rst_no));
+  board_reset #(
+      .RANKS (RANKS),
+      .STAGES(ResetStages)
+  ) u_reset (
+      .clk_i        (clk_i),
+      .rst_ni       (rst_ni),
+      .command_i    (reset_command),
+      .reading_i    (reading),
+      .running_o    (running),
+      .board_rst_no (board_rst_n),
+      .fabric_rst_no(fabric_rst_n),
+      .link_rst_no  (link_rst_no),
+      .tile_rst_no  (tile_rst_n)
+  );
 
   // ---------------------------------------------------------------- register BAR
 
@@ -255,22 +252,21 @@ module core #(
       .rank_read_i  (rank_read_data)
   );
 
-  logic aborted;
-  logic [RANKS-1:0] ready, abort, lost;
-  logic [RANKS-1:0][7:0] abort_reason;
-  logic [RANKS-1:0][31:0] state;
+  // ---------------------------------------------------------------- control: the board's page, its ranks together
 
-  logic [7:0] board, run_ranks;
-  // All ranks have the same kernel.
-  logic [RANKS-1:0][31:0] kernel_id;
-  logic [31:0] board_kernel_id;
+  logic [7:0] board;
+  logic crossbar_empty;
   alcor_abi_pkg::network_settings_t settings;
   alcor_abi_pkg::network_state_t network;
   alcor_abi_pkg::abort_t abort_in, abort_out;
-  logic [LinkN-1:0] dateline;
-  logic [RANKS-1:0][31:0] posted;
+  alcor_abi_pkg::board_sync_t here;
+  logic [RANKS-1:0][RankToBoardW-1:0] from_ranks;
+  logic [RANKS-1:0][BoardToRankW-1:0] to_ranks;
+  logic [RANKS-1:0][SyncRequestW-1:0] sync_requests;
+  logic [RANKS-1:0][RankResetW-1:0] rank_resets;
+  logic [RANKS-1:0][31:0] kernel_id, posted;
 
-  board_registers #(
+  board_control #(
       .DATA_W       (DATA_W),
       .RANKS        (RANKS),
       .LINKS        (LINKS),
@@ -290,67 +286,45 @@ module core #(
       .COMMAND_DEPTH(COMMAND_DEPTH),
       .CLOCK_KHZ    (CLOCK_KHZ),
       .REVISION     (REVISION)
-  ) u_board_registers (
-      .clk_i         (clk_i),
-      .rst_ni        (board_rst_n),
-      .read_offset_i (read_offset),
-      .read_data_o   (board_read_data),
-      .write_i       (board_write.valid),
-      .write_offset_i(board_write.offset),
-      .write_data_i  (board_write.data),
-      .ready_i       (running && board_rst_n && (&ready)),
-      .state_i       (state),
-      .abort_i       (abort),
-      .abort_reason_i(abort_reason),
-      .aborted_o     (aborted),
-      .abort_in_i    (abort_in.valid),
-      .abort_in_data_i(abort_in.data),
-      .abort_out_o   (abort_out.valid),
-      .abort_out_data_o(abort_out.data),
-      .board_o       (board),
-      .run_ranks_o   (run_ranks),
-      .key_o         (settings.key),
-      .forward_write_o(settings.forward_write),
-      .forward_rank_o(settings.forward_rank),
-      .forward_port_o(settings.forward_port),
-      .dateline_o    (dateline),
-      .drop_i        (network.drop),
-      .foreign_i     (network.foreign),
-      .kernel_id_i   (board_kernel_id),
-      .stale_i       (network.stale),
-      .row_writes_i  (network.row_writes),
-      .posted_i      (posted),
-      .collectives_i (network.collectives),
-      .link_tx_i     (network.link_tx[LinkN-1:0]),
-      .link_rx_i     (network.link_rx[LinkN-1:0]),
-      .reset_o       (reset_command)
+  ) u_control (
+      .clk_i        (clk_i),
+      .rst_ni       (board_rst_n),
+      .running_i    (running),
+      .write_i      (board_write),
+      .read_offset_i(read_offset),
+      .read_data_o  (board_read_data),
+      .board_o      (board),
+      .ranks_i      (from_ranks),
+      .ranks_o      (to_ranks),
+      .resets_o     (rank_resets),
+      .sync_i       (sync_requests),
+      .kernel_id_i  (kernel_id),
+      .posted_i     (posted),
+      .empty_i      (crossbar_empty),
+      .sync_o       (here),
+      .settings_o   (settings),
+      .network_i    (network),
+      .abort_i      (abort_in),
+      .abort_o      (abort_out),
+      .reset_o      (reset_command)
   );
 
-  assign settings.dateline = 6'(dateline);
-  assign link_key_o        = settings.key;
-
-  always_comb begin
-    board_kernel_id = '0;
-    for (int unsigned r = 0; r < RANKS; r++) board_kernel_id = board_kernel_id | kernel_id[r];
-  end
+  assign link_key_o = settings.key;
 
   // ---------------------------------------------------------------- ranks
 
-  logic [RANKS-1:0] sync_valid, quiet, begun;
-  logic [RANKS-1:0][1:0] sync_kind;
-  logic [RANKS-1:0][4:0] sync_status;
-  logic [RANKS-1:0][7:0] sync_slot, nprocs;
   alcor_abi_pkg::sync_answer_t sync_answer;
 
   // By plane, for the routers.
   logic [1:0][Ports-1:0] tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
   logic [1:0][Ports-1:0][DATA_W-1:0] tx_data, rx_data;
 
-  alcor_abi_pkg::memory_request_t dma_read, dma_write;
+  // The host's DMA.
+  logic [RANKS-1:0][MemoryRequestW-1:0] dma_reads, dma_writes;
+  logic [RANKS-1:0][MemoryAnswerW-1:0] dma_answers;
+  logic [RANKS-1:0] dma_write_gnt;
   logic [31:0] dma_write_data;
   logic [3:0] dma_write_strobe;
-  logic [RANKS-1:0] dma_read_gnt, dma_rvalid, dma_write_gnt;
-  logic [RankW-1:0] read_rank, write_rank;
 
   // Collectives: completions, and phits of node memory.
   logic [RANKS-1:0] complete_valid, complete_ready;
@@ -358,7 +332,6 @@ module core #(
   logic [RANKS-1:0][PageWriteW-1:0] collective_write;
   logic [RANKS-1:0][KernelPostW-1:0] kernel_post;
   logic [RANKS-1:0] kernel_post_ready;
-  logic [RANKS-1:0][RankResetW-1:0] rank_reset;
   logic [RANKS-1:0][MemoryRequestW-1:0] phit_read;
   logic [RANKS-1:0][MemoryAnswerW-1:0] phit_answer;
   logic [RANKS-1:0][PhitWriteW-1:0] phit_write;
@@ -368,18 +341,6 @@ module core #(
   logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
-    alcor_abi_pkg::board_to_rank_t to_rank;
-    alcor_abi_pkg::rank_to_board_t from_rank;
-    alcor_abi_pkg::sync_request_t sync;
-    alcor_abi_pkg::kernel_post_t post;
-    alcor_abi_pkg::memory_request_t tile_read, tile_write;
-    alcor_abi_pkg::memory_answer_t tile_answer;
-
-    logic tile_rst_n;
-
-    // The tile has the last register.
-    reset_pipe #(.STAGES(ResetStages - 1)) u_reset (.clk_i(clk_i), .rst_ni(running), .rst_no(tile_rst_n));
-
     rank_tile #(
         .DATA_W       (DATA_W),
         .SLOTS        (SLOTS),
@@ -406,12 +367,12 @@ module core #(
         .SWITCH       (LINKS != 0)
     ) u_tile (
         .clk_i               (clk_i),
-        .rst_ni              (tile_rst_n),
+        .rst_ni              (tile_rst_n[r]),
         .memory_rst_ni       (rst_ni),
         .reading_o           (reading[r]),
         .rank_i              (8'(32'(board) * RANKS + r)),
-        .board_i             (to_rank),
-        .board_o             (from_rank),
+        .board_i             (to_ranks[r]),
+        .board_o             (from_ranks[r]),
         .page_i              ({page_write[r], page_offset[r], page_data[r]}),
         .read_offset_i       (read_offset),
         .read_data_o         (rank_read_data[r]),
@@ -420,10 +381,10 @@ module core #(
         .collective_ready_o  (complete_ready[r]),
         .collective_i        (complete[r]),
         .collectives_i       (posted[r] != '0),
-        .post_o              (post),
+        .post_o              (kernel_post[r]),
         .post_ready_i        (kernel_post_ready[r]),
         .kernel_id_o         (kernel_id[r]),
-        .sync_o              (sync),
+        .sync_o              (sync_requests[r]),
         .sync_i              (sync_answer),
         .tx_valid_o          ({tx_valid[1][r], tx_valid[0][r]}),
         .tx_ready_i          ({tx_ready[1][r], tx_ready[0][r]}),
@@ -438,52 +399,20 @@ module core #(
         .phit_write_i        (phit_write[r]),
         .phit_write_ready_o  (phit_write_ready[r]),
         .phit_write_data_i   (phit_write_data),
-        .dma_read_i          (tile_read),
-        .dma_read_o          (tile_answer),
-        .dma_write_i         (tile_write),
+        .dma_read_i          (dma_reads[r]),
+        .dma_read_o          (dma_answers[r]),
+        .dma_write_i         (dma_writes[r]),
         .dma_write_gnt_o     (dma_write_gnt[r]),
         .dma_write_data_i    (dma_write_data),
         .dma_write_strobe_i  (dma_write_strobe),
         .data_o              (mem_data[r])
     );
 
-    assign to_rank.ranks     = run_ranks;
-    assign to_rank.aborted   = aborted;
-    assign to_rank.peer_lost = (lost & ~(RANKS'(1) << r)) != '0;
-    assign to_rank.unrouted  = network.drop;
-    assign to_rank.foreign   = network.foreign;
-    assign to_rank.denied    = network.row_denied[r];
-
-    assign state[r]        = from_rank.state;
-    assign quiet[r]        = from_rank.state.quiet;
-    assign begun[r]        = from_rank.state.begun;
-    assign nprocs[r]       = from_rank.state.nprocs;
-    assign abort[r]        = from_rank.aborts;
-    assign abort_reason[r] = from_rank.abort_reason;
-    assign ready[r]        = from_rank.ready;
-    assign lost[r]         = from_rank.lost;
-    assign rank_reset[r]   = {from_rank.lost, from_rank.cancel};
-
-    // The host's words: the rank is the upper part of their address.
-    assign tile_read       = {dma_read.req && read_rank == RankW'(r), dma_read.address};
-    assign tile_write      = {dma_write.req && write_rank == RankW'(r), dma_write.address};
-    assign dma_read_gnt[r] = tile_answer.gnt;
-    assign dma_rvalid[r]   = tile_answer.rvalid;
-
-    assign sync_valid[r]  = sync.valid;
-    assign sync_kind[r]   = sync.kind;
-    assign sync_status[r] = sync.status;
-    assign sync_slot[r]   = sync.slot;
-
-    assign kernel_post[r] = post;
-
     // Writes to the registers of collectives. They stand outside of `g_links`, since Yosys finds no width for them there.
     assign collective_write[r] = {page_write[r] && page_offset[r][11:9] == 3'b100, page_offset[r], page_data[r]};
   end
 
   // ---------------------------------------------------------------- crossbar
-
-  logic crossbar_empty;
 
   fabric #(
       .DATA_W     (DATA_W),
@@ -506,35 +435,6 @@ module core #(
       .empty_o   (crossbar_empty)
   );
 
-  alcor_abi_pkg::board_sync_t here;
-  logic present, fire;
-  logic [4:0] status;
-  logic [1:0] kind;
-  logic [7:0] slot;
-
-  rma_sync #(
-      .RANKS(RANKS)
-  ) u_sync (
-      .clk_i          (clk_i),
-      .rst_ni         (board_rst_n),
-      .first_rank_i   (8'(32'(board) * RANKS)),
-      .valid_i        (sync_valid),
-      .quiet_i        (quiet),
-      .kind_i         (sync_kind),
-      .status_i       (sync_status),
-      .slot_i         (sync_slot),
-      .begun_i        (begun),
-      .nprocs_i       (nprocs),
-      .network_empty_i(crossbar_empty),
-      .present_o      (present),
-      .fire_o         (fire),
-      .verdict_o      (status),
-      .kind_o         (kind),
-      .slot_o         (slot)
-  );
-
-  assign here = {present, fire, status, kind, slot};
-
   // ---------------------------------------------------------------- other boards
 
   if (LINKS == 0) begin : g_no_links
@@ -556,7 +456,8 @@ module core #(
     assign link_credit_vc_o  = '0;
 
     logic unused_network;
-    assign unused_network = ^{settings, abort_out, here, rank_reset, collective_write, kernel_post, phit_answer};
+    assign unused_network = ^{settings, abort_out, here, rank_resets, complete_ready, collective_write, kernel_post,
+                             phit_answer};
   end else begin : g_links
     board_network #(
         .RANKS       (RANKS),
@@ -590,7 +491,7 @@ module core #(
         .write_i         (collective_write),
         .kernel_i        (kernel_post),
         .kernel_ready_o  (kernel_post_ready),
-        .resets_i        (rank_reset),
+        .resets_i        (rank_resets),
         .posted_o        (posted),
         .complete_valid_o(complete_valid),
         .complete_ready_i(complete_ready),
@@ -616,7 +517,9 @@ module core #(
 
   // ---------------------------------------------------------------- DMA
 
+  alcor_abi_pkg::memory_request_t dma_read, dma_write;
   alcor_abi_pkg::memory_answer_t dma_answer;
+  logic dma_write_granted;
   logic [31:0] dma_read_data;
 
   axi_dma_port #(
@@ -649,28 +552,30 @@ module core #(
       .read_i       (dma_answer),
       .read_data_i  (dma_read_data),
       .write_o      (dma_write),
-      .write_gnt_i  (dma_write_gnt != '0),
+      .write_gnt_i  (dma_write_granted),
       .write_data_o (dma_write_data),
       .write_strobe_o(dma_write_strobe)
   );
 
-  if (RANKS > 1) begin : g_dma_rank
-    assign read_rank  = dma_read.address[DmaW-3-:RankW];
-    assign write_rank = dma_write.address[DmaW-3-:RankW];
-  end else begin : g_dma_only
-    assign read_rank  = '0;
-    assign write_rank = '0;
-  end
+  dma_select #(
+      .RANKS (RANKS),
+      .ADDR_W(DmaW),
+      .DATA_W(Banks * 32)
+  ) u_dma_select (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .read_i          (dma_read),
+      .read_o          (dma_answer),
+      .read_data_o     (dma_read_data),
+      .write_i         (dma_write),
+      .write_gnt_o     (dma_write_granted),
+      .rank_read_o     (dma_reads),
+      .rank_read_i     (dma_answers),
+      .rank_data_i     (mem_data),
+      .rank_write_o    (dma_writes),
+      .rank_write_gnt_i(dma_write_gnt)
+  );
 
-  // Reads of one rank are under way at a time.
-  assign dma_answer = {dma_read_gnt != '0, dma_rvalid != '0};
-
-  always_comb begin
-    dma_read_data = '0;
-    for (int unsigned r = 0; r < RANKS; r++) if (dma_rvalid[r]) dma_read_data = dma_read_data | mem_data[r][31:0];
-  end
-
-  `ALCOR_ASSERT(a_one_answer, $onehot0(dma_rvalid))
   `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 1 && RANKS <= 16 && (RANKS & (RANKS - 1)) == 0 && (RANKS > 1 || LINKS > 0),
                      "core: RANKS must be 2, 4, 8 or 16, or 1 with links")
   `ALCOR_CHECK_PARAM(g_check_links, LINKS == 0 || LINKS == 2 || LINKS == 4 || LINKS == 6,

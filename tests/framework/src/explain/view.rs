@@ -77,9 +77,9 @@ const OF_RANK: [(&str, &[(&str, &str)]); 5] = [
 /// Signals of a board.
 const OF_BOARD: [&str; 4] = [
     "clk_i",
-    "u_sync.fire_o",
-    "u_sync.verdict_o",
-    "u_sync.network_empty_i",
+    "u_control.u_sync.fire_o",
+    "u_control.u_sync.verdict_o",
+    "u_control.u_sync.network_empty_i",
 ];
 
 /// A variable of a trace: its full name, and its bit range as in the file.
