@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hD90AAF89;
+  localparam logic [31:0] ABI_HASH = 32'h1BFDFCF9;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -1196,7 +1196,7 @@ package alcor_abi_pkg;
     logic commands;
     /// Not used: zero.
     logic unused_3_3;
-    /// A rank of this board that had begun was reset since BEGIN of this rank. BARRIER, REGISTER, DEREGISTER and collectives of communicators that the reset rank is a member of end at once, with ST_RANK_RESET, until BEGIN.
+    /// Another rank that had begun was reset since BEGIN of this rank. BARRIER, REGISTER, DEREGISTER and collectives of communicators that the reset rank is a member of end at once, with ST_RANK_RESET, until BEGIN; after a reset of a rank of another board, until the boards are reset.
     logic orphaned;
     /// RANK_RESET is under way: commands are dropped, arriving messages are refused.
     logic busy;

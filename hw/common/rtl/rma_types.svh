@@ -335,7 +335,7 @@
     logic [7:0] ranks;
     /// The run is aborted, by any rank.
     logic       aborted;
-    /// Pulse: another rank of the board that had begun is reset.
+    /// Another rank that had begun is reset: a pulse for a rank of this board, a level for one of another board.
     logic       peer_lost;
     /// Pulse: the switch dropped a packet, as no link leads to its destination.
     logic       unrouted;

@@ -69,6 +69,7 @@ module cluster_board #(
       .result_i     (result_i),
       .result_data_i(result_data_i),
       .hold_o       (),
+      .lost_i       (1'b0),
       .fire_o       (fire),
       .verdict_o    (verdict),
       .busy_q       (busy),

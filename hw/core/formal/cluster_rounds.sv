@@ -95,6 +95,7 @@ module cluster_rounds (
         .result_i     (result_i[b]),
         .result_data_i(result_data_q),
         .hold_o       (hold[b]),
+        .lost_i       (1'b0),
         .fire_o       (fire[b]),
         .verdict_o    ()
     );

@@ -279,6 +279,7 @@ module board_network #(
       .sync_i          (round_data),
       .sync_valid_o    (result),
       .sync_o          (result_data),
+      .sync_lost_o     (state_o.lost),
       .read_req_o      (read_req),
       .read_gnt_i      (read_gnt),
       .read_address_o  (read_address),
@@ -319,6 +320,7 @@ module board_network #(
       .result_i     (result),
       .result_data_i(result_data),
       .hold_o       (hold),
+      .lost_i       (state_o.lost),
       .fire_o       (fire),
       .verdict_o    (status)
   );

@@ -26,6 +26,8 @@ import alcor_switch_pkg::*;
 /// A round counts only for the commands that it began with. If one of them ends without `fire_o`
 /// (the run was ended), `present_i` falls. The result of the current round then ends no later
 /// command.
+///
+/// After a reset of a rank (`lost_i`) the commands of all ranks end in `rma_collective`.
 module cluster_sync #(
     /// Bits of a phit's data.
     parameter int unsigned PHIT_W = 256
@@ -63,6 +65,8 @@ module cluster_sync #(
 
     /// Requests of other boards must wait: another board may have ended the command already.
     output logic              hold_o,
+    /// A rank of the run was reset: no round has an effect.
+    input  logic              lost_i,
 
     /// All ranks of all boards are at the command, and no packet is under way.
     output logic              fire_o,
@@ -130,13 +134,15 @@ module cluster_sync #(
     end else begin
       sent_q     <= sent_q + 64'(sent_i[0]) + 64'(sent_i[1]);
       consumed_q <= consumed_q + 64'(consumed_i[0]) + 64'(consumed_i[1]);
-      fire_o     <= result_i && agree && stayed_q;
+      fire_o     <= result_i && agree && stayed_q && !lost_i;
       fired_q    <= {fired_q[0], fire_o};
       if (round_o) busy_q <= 1'b1;
       if (result_i) begin
         busy_q <= 1'b0;
         seen_q <= !agree;
       end
+      // No board waits for a second round that may never come.
+      if (lost_i) seen_q <= 1'b0;
     end
   end
 

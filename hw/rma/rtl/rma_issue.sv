@@ -37,7 +37,7 @@ module rma_issue #(
     input  logic [7:0]                      run_ranks_i,
     /// The rank is being reset: commands are taken and dropped.
     input  logic                            drain_i,
-    /// Pulse: another rank of the board that had begun is reset.
+    /// Another rank of the run is reset.
     input  logic                            peer_lost_i,
 
     /// A lost command write is not yet acknowledged.

@@ -42,7 +42,7 @@ module rma_pipeline #(
     input  logic [7:0]                      run_ranks_i,
     /// The rank is being reset: commands are taken and dropped, but for the one that sends packets.
     input  logic                            drain_i,
-    /// Pulse: another rank of the board that had begun is reset.
+    /// Another rank of the run is reset.
     input  logic                            peer_lost_i,
     /// A rank was reset since this rank has begun: collective commands end at once.
     output logic                            orphaned_o,

@@ -10,7 +10,8 @@ import alcor_abi_pkg::*;
 /// to a recall follows the answers to all earlier requests, so a recall is also a fence. (3) Waiting messages
 /// of this rank are dropped, and their senders get a status. (4) When no answer is outstanding, new packets of
 /// other ranks wait until the packets that have begun to arrive are finished. (5) The rank's state is cleared.
-/// Each step waits for an event that needs no host, unless a board or link is dead. A collective of this rank
+/// Each step waits for an event that needs no host, unless a board or link is dead. The other ranks are told at the
+/// beginning: a board that held back requests for a barrier with this rank would never answer. A collective of this rank
 /// ends without the members on other boards: its communicator row is taken out of use (coll_retire).
 module rma_rank_reset #(
     /// Ranks that the network reaches: 0 to DESTS-1.
@@ -95,7 +96,7 @@ module rma_rank_reset #(
 
   state_e state_d, state_q;
   logic [OwedW-1:0] owed_q;
-  logic used_q, ever_begun_q;
+  logic used_q, ever_begun_q, told_q;
   logic [7:0] reach_q, dest_q;
   logic [1:0] word_q, clear_q;
   logic [7:0] count_q;
@@ -134,6 +135,7 @@ module rma_rank_reset #(
       clear_q      <= '0;
       used_q       <= 1'b0;
       ever_begun_q <= 1'b0;
+      told_q       <= 1'b0;
       reach_q      <= '0;
       count_q      <= '0;
     end else begin
@@ -149,6 +151,7 @@ module rma_rank_reset #(
         if (begun_i) ever_begun_q <= 1'b1;
       end
       if (begun_i && nprocs_i > reach_q) reach_q <= nprocs_i;
+      told_q <= drain_o && (told_q || begun_i);
       if (state_q == Clear && state_d == Sweep) count_q <= count_q + 1'b1;
     end
   end
@@ -157,7 +160,7 @@ module rma_rank_reset #(
   assign hold_o       = state_q == Hold || state_q == Clear;
   assign clear_o      = state_q == Clear;
   assign clear_next_o = state_d == Clear;
-  assign lost_o       = state_q == Hold && state_d == Clear && begun_i;
+  assign lost_o       = drain_o && begun_i && !told_q;
   assign flush_o      = state_q == Flush;
   assign recall_o     = state_q == Recall;
   assign head_valid_o = state_q == Recall && (word_q != 2'd3 || task_ready_i);

@@ -218,6 +218,7 @@ module coll_units_bench #(
         .result_i     (sync_result_i[b]),
         .result_data_i(sync_result_data_i[b]),
         .hold_o       (sync_hold_o[b]),
+        .lost_i       (1'b0),
         .fire_o       (sync_fire_o[b]),
         .verdict_o    (sync_fire_verdict_o[b])
     );

@@ -156,6 +156,7 @@ module collective_bench #(
       .sync_i          (PHIT_W'(sync_i)),
       .sync_valid_o    (sync_valid_o),
       .sync_o          (sync),
+      .sync_lost_o     (),
       .read_req_o      (read_req),
       .read_gnt_i      (read_gnt),
       .read_address_o  (address),

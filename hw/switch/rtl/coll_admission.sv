@@ -56,6 +56,8 @@ module coll_admission #(
     input  logic                              sync_begin_i,
     /// The barrier can have a round: the row is there and no round is under way.
     output logic                              sync_ready_o,
+    /// A rank of the run was reset, on any board: the barrier over all boards ends no more.
+    output logic                              sync_lost_o,
 
     /// By stage: a partner board has taken a row out of use; a row_pulse_t.
     input  logic [STAGES-1:0][RowPulseW-1:0]  revoked_i,
@@ -142,7 +144,8 @@ module coll_admission #(
       .table_o    (table_o),
       .member_o   (member_o),
       .partner_o  (partner_o),
-      .cancel_o   (cancel)
+      .cancel_o   (cancel),
+      .sync_lost_o(sync_lost_o)
   );
 
   always_comb begin

@@ -6,7 +6,7 @@ import alcor_switch_pkg::*;
 ///
 /// A row is taken out of use when it is written anew, and when a member is reset whose collective
 /// cannot end: the members on other boards may never post theirs. The reset may be on this board or
-/// on a partner board, which notifies this board.
+/// on a partner board, which notifies this board. All ranks of the run are members of the barrier's row.
 module coll_rows #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 1,
@@ -53,7 +53,9 @@ module coll_rows #(
     /// By stage: global rank of a rank on the partner board, of each communicator.
     output logic [STAGES-1:0][31:0][15:0]    partner_o,
     /// By rank: communicators in which waiting collectives end, and new ones are refused.
-    output logic [RANKS-1:0][31:0]           cancel_o
+    output logic [RANKS-1:0][31:0]           cancel_o,
+    /// The barrier's row was taken out of use for a reset on any board, and has not been written since.
+    output logic                             sync_lost_o
 );
 
   alcor_abi_pkg::row_pulse_t table_wait, close, retire;
@@ -111,6 +113,7 @@ module coll_rows #(
       stuck      = stuck | (posted_i[r] & {32{drains[r]}});
       lost_rows  = lost_rows | (member_o[r] & {32{lost_i[r]}});
     end
+    lost_rows[SyncContext] = lost_i != '0;
     // A row is taken out of use for a reset on any of its boards.
     stuck = (stuck & active_i & has_partners) | (revoked_q & table_o.valid);
   end
@@ -133,6 +136,12 @@ module coll_rows #(
       revoked_q <= revoked_q | revoked;
       if (shape_o.valid && shape_o.flush) revoked_q[shape_o.row] <= 1'b0;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) sync_lost_o <= 1'b0;
+    else if (retire.valid && revoke && retire.row == 5'(SyncContext)) sync_lost_o <= 1'b1;
+    else if (table_o.valid[SyncContext] && !hold) sync_lost_o <= 1'b0;
   end
 
   coll_retire u_retire (

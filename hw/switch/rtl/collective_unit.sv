@@ -79,6 +79,8 @@ module collective_unit #(
     output logic                              sync_valid_o,
     /// The result.
     output logic [PHIT_W-1:0]                 sync_o,
+    /// A rank of the run was reset, on any board: the barrier over all boards ends no more.
+    output logic                              sync_lost_o,
 
     /// Memory read, by rank: a read is requested.
     output logic [RANKS-1:0]                  read_req_o,
@@ -171,6 +173,7 @@ module collective_unit #(
       .complete_o       (complete_o),
       .sync_begin_i     (sync_begin_i),
       .sync_ready_o     (sync_ready_o),
+      .sync_lost_o      (sync_lost_o),
       .revoked_i        (revocations),
       .leaving_i        (leaving),
       .sending_i        (sending),

@@ -142,6 +142,58 @@ fn ends_collectives_on_other_boards(context: &Context) -> Result {
     works_again(context)
 }
 
+/// A rank of the last board is reset at some cycle around the end of a barrier over all boards. The barrier ends at all other
+/// ranks, with success or `PeerReset`; later barriers and registrations end with `PeerReset`. Puts between the other boards
+/// go on, so no board holds back requests for a round of the barrier that never comes.
+#[alcor_test(ranks >= 2, needs = [Rma])]
+fn ends_barriers_on_other_boards(context: &Context) -> Result {
+    let ranks = context.info().ranks;
+    let boards = context.ranks() / ranks;
+    if !context.info().has_switch() || boards < 2 {
+        return Ok(());
+    }
+    let delays = context.scale(2, 12);
+    let before_last = (boards - 1) * ranks;
+    for round in 0..delays {
+        let delay = u64::from(context.noise(&[round], 1)[0]);
+        let ended = context.attempt(Options::default(), boards * ranks, |rank| {
+            let me = rank.pid().0;
+            let raw = Raw::new(context, rank)?;
+            let memory = rank.alloc::<u32>(context.ranks() as usize)?;
+            let window = rank.register(&memory, Rights::ALL)?;
+            let later = rank.alloc::<u32>(1)?;
+            rank.barrier()?;
+            raw.until(rank, 0)?;
+            let is_told = |error: &Error| matches!(error, Error::PeerReset { .. });
+            if me == before_last {
+                idle(rank, 1_000)?;
+                rank.lab().command(Opcode::Barrier, 0)?;
+                idle(rank, delay)?;
+                raw.is_reset(rank)?;
+            } else {
+                // The reset meets the first barrier before, in or after its rounds.
+                if let Err(error) = rank.barrier() {
+                    fails("the first barrier", "Error::PeerReset", is_told, Err::<(), _>(error))?;
+                }
+                fails("the second barrier", "Error::PeerReset", is_told, rank.barrier())?;
+                fails("a registration", "Error::PeerReset", is_told, rank.register(&later, Rights::ALL))?;
+            }
+            if me < before_last {
+                for to in (0..before_last).map(GlobalRank) {
+                    rank.put(&window, to, me as usize, &[me + 1])?;
+                    let mut found = [0];
+                    rank.get(&window, to, me as usize, &mut found)?;
+                    same("the word that was put", me + 1, found[0])?;
+                }
+            }
+            raw.until(rank, if me == 0 { 40_000 } else { 41_000 })?;
+            Ok(rank.abort(REASON)?)
+        });
+        ended_by(ended, GlobalRank(0), Cause::Abort)?;
+    }
+    works_again(context)
+}
+
 /// A rank that was in a run over more boards than its own is for a reset of the boards, and its next holder is told.
 #[alcor_test(ranks >= 1, needs = [Rma, Messages])]
 fn of_many_boards(context: &Context) -> Result {
