@@ -1,0 +1,238 @@
+//! Every order of steps and faults, at small sizes.
+
+use std::fmt::Write;
+
+use alcor_link_model::{Budget, Explored, Link, Rules, Sizes, explore};
+
+/// One direction with more phits than numbers, so that numbers wrap around.
+const WRAPS: Sizes = Sizes {
+    numbers: 4,
+    window: 1,
+    rounds: 2,
+    resets: 4,
+    wire: 1,
+    phits: [5, 0],
+};
+/// Several frames in the ring and on the wire.
+const AHEAD: Sizes = Sizes {
+    numbers: 8,
+    window: 2,
+    rounds: 2,
+    wire: 2,
+    phits: [3, 0],
+    ..WRAPS
+};
+/// Both directions.
+const BOTH: Sizes = Sizes {
+    numbers: 4,
+    window: 1,
+    wire: 1,
+    phits: [1, 1],
+    ..WRAPS
+};
+/// One phit, and several frames on the wire.
+const ONE: Sizes = Sizes {
+    wire: 2,
+    phits: [1, 0],
+    ..BOTH
+};
+const NO_FAULTS: Budget = Budget {
+    losses: 0,
+    damages: 0,
+    repeats: 0,
+    falls: 0,
+    resets: 0,
+    outages: 0,
+    runs: 0,
+};
+
+/// No phit is lost, doubled, out of order or of another epoch; no session closes without a reset;
+/// and from each state the ends can finish without further faults.
+#[track_caller]
+fn holds(sizes: Sizes, budget: Budget) {
+    let explored = look(sizes, Rules::default(), budget);
+    if let Some(failure) = failure(&explored) {
+        panic!("{failure}");
+    }
+    assert!(explored.done > 0, "the ends never finish");
+}
+
+fn look(sizes: Sizes, rules: Rules, budget: Budget) -> Explored {
+    let explored = explore(&Link {
+        sizes,
+        rules,
+        budget,
+    });
+    println!("{} states; {budget:?}, {sizes:?}", explored.states);
+    explored
+}
+
+fn failure(explored: &Explored) -> Option<String> {
+    if let Some(stuck) = &explored.stuck {
+        return Some(format!("the ends can't finish from here: {stuck:#?}"));
+    }
+    let path = explored.broken.as_ref()?;
+    let mut text = String::from("the steps:\n");
+    for (state, step) in path {
+        match (step, state.broken) {
+            (Some(step), _) => writeln!(text, "{step:?}"),
+            (None, Some(broken)) => writeln!(text, "{broken}: {state:#?}"),
+            (None, None) => Ok(()),
+        }
+        .expect("a string takes all text");
+    }
+    Some(text)
+}
+
+#[test]
+fn losses() {
+    let budget = Budget {
+        losses: 2,
+        ..NO_FAULTS
+    };
+    for sizes in [WRAPS, AHEAD, BOTH] {
+        holds(sizes, budget);
+    }
+}
+
+#[test]
+fn damages() {
+    let budget = Budget {
+        damages: 2,
+        ..NO_FAULTS
+    };
+    for sizes in [WRAPS, AHEAD, BOTH] {
+        holds(sizes, budget);
+    }
+}
+
+#[test]
+fn repeats() {
+    let budget = Budget {
+        repeats: 2,
+        ..NO_FAULTS
+    };
+    let wraps = Sizes { wire: 2, ..WRAPS };
+    for sizes in [wraps, AHEAD] {
+        holds(sizes, budget);
+    }
+}
+
+#[test]
+fn falls() {
+    let budget = Budget {
+        falls: 2,
+        ..NO_FAULTS
+    };
+    for sizes in [WRAPS, AHEAD, BOTH] {
+        holds(sizes, budget);
+    }
+}
+
+#[test]
+fn resets() {
+    let budget = Budget {
+        resets: 1,
+        ..NO_FAULTS
+    };
+    for sizes in [BOTH, ONE] {
+        holds(sizes, budget);
+    }
+}
+
+#[test]
+fn outages() {
+    let budget = Budget {
+        outages: 1,
+        runs: 1,
+        ..NO_FAULTS
+    };
+    for sizes in [BOTH, ONE] {
+        holds(sizes, budget);
+    }
+}
+
+#[test]
+fn runs() {
+    let budget = Budget {
+        runs: 2,
+        ..NO_FAULTS
+    };
+    for sizes in [BOTH, ONE] {
+        holds(sizes, budget);
+    }
+}
+
+/// A host that writes the first key before it has reset the other board.
+#[test]
+fn runs_of_an_early_host() {
+    let rules = Rules {
+        resets_first: false,
+        ..Rules::default()
+    };
+    let budget = Budget {
+        runs: 1,
+        ..NO_FAULTS
+    };
+    for sizes in [BOTH, ONE] {
+        let explored = look(sizes, rules, budget);
+        if let Some(failure) = failure(&explored) {
+            panic!("{failure}");
+        }
+    }
+}
+
+#[test]
+fn all_together() {
+    let budget = Budget {
+        losses: 1,
+        resets: 1,
+        runs: 1,
+        falls: 1,
+        ..NO_FAULTS
+    };
+    let sizes = Sizes { wire: 1, ..ONE };
+    holds(sizes, budget);
+}
+
+/// Without any one of its rules, the protocol breaks or gets stuck.
+#[test]
+fn each_rule_is_needed() {
+    let (all, none) = (Rules::default(), NO_FAULTS);
+    #[rustfmt::skip]
+    let without = [
+        ("opens_when_named", Rules { opens_when_named: false, ..all }, BOTH, Budget { resets: 1, ..none }),
+        ("names_both", Rules { names_both: false, ..all }, BOTH, Budget { resets: 1, ..none }),
+        ("closes", Rules { closes: false, ..all }, BOTH, Budget { resets: 1, ..none }),
+        ("same_key", Rules { same_key: false, resets_first: false, ..all }, BOTH, Budget { runs: 1, ..none }),
+        ("in_order", Rules { in_order: false, ..all }, AHEAD, Budget { losses: 1, ..none }),
+        ("checksum", Rules { checksum: false, ..all }, BOTH, Budget { damages: 1, ..none }),
+        ("timer", Rules { timer: false, ..all }, BOTH, Budget { losses: 1, ..none }),
+        ("goes_back_after_fall", Rules { goes_back_after_fall: false, timer: false, ..all }, BOTH, Budget { falls: 1, ..none }),
+        ("acknowledges_repeats", Rules { acknowledges_repeats: false, ..all }, BOTH, Budget { losses: 1, ..none }),
+        ("answers", Rules { answers: false, ..all }, ONE, none),
+    ];
+    let passed: Vec<_> = without
+        .into_iter()
+        .filter(|(_, rules, sizes, budget)| failure(&look(*sizes, *rules, *budget)).is_none())
+        .map(|(name, ..)| name)
+        .collect();
+    assert_eq!(passed, [""; 0], "not missed");
+}
+
+/// A window of half the numbers is too large: a frame that is sent again looks like a new one.
+#[test]
+fn half_the_numbers_are_too_many() {
+    let sizes = Sizes {
+        numbers: 4,
+        window: 4,
+        wire: 2,
+        phits: [6, 0],
+        ..AHEAD
+    };
+    let budget = Budget {
+        losses: 1,
+        ..NO_FAULTS
+    };
+    assert!(failure(&look(sizes, Rules::default(), budget)).is_some());
+}
