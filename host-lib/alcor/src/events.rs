@@ -42,6 +42,7 @@ impl LastError {
 ///     events.malformed(),
 ///     events.unrouted(),
 ///     events.foreign(),
+///     events.stale(),
 ///     events.mismatch(),
 /// ] {
 ///     assert!(!other);
@@ -111,6 +112,12 @@ impl Events {
     #[must_use]
     pub fn foreign(&self) -> bool {
         events::FOREIGN.get(self.bits) != 0
+    }
+
+    /// The board dropped a phit of a collective whose communicator has ended, or never was.
+    #[must_use]
+    pub fn stale(&self) -> bool {
+        events::STALE.get(self.bits) != 0
     }
 
     /// The ranks were in different collective operations at a barrier.

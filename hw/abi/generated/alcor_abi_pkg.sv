@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h1BFDFCF9;
+  localparam logic [31:0] ABI_HASH = 32'hA7AFAE29;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -1125,7 +1125,9 @@ package alcor_abi_pkg;
   /// Events.
   typedef struct packed {
     /// Not used: zero.
-    logic [21:0] unused_31_10;
+    logic [20:0] unused_31_11;
+    /// The board dropped a phit of a collective whose row was taken out of use or has another key; see STALE.
+    logic stale;
     /// The board dropped a packet of another run; see FOREIGN.
     logic foreign;
     /// The board dropped a packet of any rank because no link leads to its destination; see DROPPED.

@@ -341,6 +341,8 @@
     logic       unrouted;
     /// Pulse: a packet of another run was dropped.
     logic       foreign;
+    /// Pulse: a phit of a collective was dropped for its row's key, or as its row was taken out of use.
+    logic       stale;
     /// Pulse: a write of a communicator row was refused, as the rank does not own the row.
     logic       denied;
   } board_to_rank_t;

@@ -114,6 +114,7 @@ module board_control #(
     assign to_rank.peer_lost = (lost & ~(RANKS'(1) << r)) != '0 || network_i.lost;
     assign to_rank.unrouted  = network_i.drop;
     assign to_rank.foreign   = network_i.foreign;
+    assign to_rank.stale     = network_i.stale != '0;
     assign to_rank.denied    = network_i.row_denied[r];
 
     assign ranks_o[r]      = to_rank;

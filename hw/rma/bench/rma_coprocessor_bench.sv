@@ -110,7 +110,7 @@ module rma_coprocessor_bench #(
 
     alcor_abi_pkg::board_to_rank_t to_rank;
     alcor_abi_pkg::rank_to_board_t from_rank;
-    assign to_rank = {8'd6, cop_aborted_i[g], 1'b0, 3'b000};
+    assign to_rank = {8'd6, cop_aborted_i[g], 1'b0, 4'b0000};
     assign cop_state_o[g] = from_rank.state;
     assign cop_abort_o[g] = from_rank.aborts;
     assign cop_abort_reason_o[g] = from_rank.abort_reason;

@@ -114,7 +114,7 @@ module rma_messages_bench #(
 
     alcor_abi_pkg::board_to_rank_t to_rank;
     alcor_abi_pkg::rank_to_board_t from_rank;
-    assign to_rank = {8'd2, 1'b0, lost[1-g], 3'b000};
+    assign to_rank = {8'd2, 1'b0, lost[1-g], 4'b0000};
     assign state_o[g] = from_rank.state;
     assign ready_o[g] = from_rank.ready;
     assign lost[g] = from_rank.lost;

@@ -216,13 +216,13 @@ fn of_many_boards(context: &Context) -> Result {
 }
 
 /// Key of a row that is written anew.
-const KEY: u32 = 77;
+pub(super) const KEY: u32 = 77;
 /// Cycles within which a rank's reset ends, also if a collective never ends.
 const BOUND: u64 = 2_000;
 
 /// A rank that drives collectives of the world's row by its registers.
-struct Raw {
-    board: u32,
+pub(super) struct Raw {
+    pub(super) board: u32,
     tree: Tree,
     /// Cycle that all ranks know.
     start: u64,
@@ -234,7 +234,7 @@ struct Raw {
 }
 
 impl Raw {
-    fn new(context: &Context, rank: &mut Rank) -> Result<Raw, Failure> {
+    pub(super) fn new(context: &Context, rank: &mut Rank) -> Result<Raw, Failure> {
         let tree = rank.world()?.tree().clone();
         let words = (rank.board().node_bytes / 32).min(6_000);
         let start = rank.alloc::<u64>(1)?;
@@ -261,7 +261,7 @@ impl Raw {
     }
 
     /// Waits until so many cycles after the start.
-    fn until(&self, rank: &mut Rank, cycles: u64) -> Result {
+    pub(super) fn until(&self, rank: &mut Rank, cycles: u64) -> Result {
         let now = rank.now()?.0;
         holds("cycles since the start", format_args!("up to {cycles}"), now <= self.start + cycles, now - self.start)?;
         idle(rank, self.start + cycles - now)
@@ -274,7 +274,7 @@ impl Raw {
         Ok(())
     }
 
-    fn allreduce(&self, rank: &mut Rank, words: u32, id: u32) -> Result {
+    pub(super) fn allreduce(&self, rank: &mut Rank, words: u32, id: u32) -> Result {
         let what = page::c_what::OPCODE.put(Code::Allreduce as u32)
             | page::c_what::ALGORITHM.put(Algorithm::Doubling as u32)
             | page::c_what::OPERATION.put(OperationCode::Sum as u32)
@@ -305,7 +305,7 @@ impl Raw {
     }
 
     /// The first rank of each board writes the world's row anew.
-    fn write_row(&self, rank: &mut Rank, key: u32) -> Result {
+    pub(super) fn write_row(&self, rank: &mut Rank, key: u32) -> Result {
         let boards = self.tree.boards();
         let place = (0..).zip(boards).find(|(_, board)| board.board == self.board);
         let Some((label, board)) = place.filter(|(_, board)| board.members[0] == rank.pid()) else {
@@ -329,7 +329,7 @@ impl Raw {
     }
 
     /// An empty completion ring.
-    fn ring(&self, rank: &mut Rank) -> Result {
+    pub(super) fn ring(&self, rank: &mut Rank) -> Result {
         rank.lab().port().write_memory(NodeAddr(self.ring), &[0; 256])?;
         self.write(rank, &[(page::CQ_SIZE, 4), (page::CQ_BASE, self.ring)])
     }

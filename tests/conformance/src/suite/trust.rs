@@ -6,13 +6,13 @@ use alcor_abi::board::{self, forward, place};
 use alcor_abi::packets::x_commit;
 use alcor_abi::rank::{self as page, comm_row, identity};
 use alcor_abi::command;
-use alcor::{Error, GlobalRank, Opcode, Operation, PageOffset, Rank, Rights, Status};
+use alcor::{Error, GlobalRank, Opcode, Operation, Options, PageOffset, Rank, Rights, Status};
 use alcor_test::{Context, Result, after, alcor_test, holds, same, same_bytes};
 
-use super::abort::REASON;
+use super::abort::{Cause, REASON, ended_by};
 use super::credits::{block, spoilt};
 use super::registration::idle;
-use super::reset::{attach, works_again};
+use super::reset::{KEY, Raw, attach, works_again};
 
 /// A rank cannot declare more ranks than the run has: packets to them would reach nobody, and no barrier would end.
 #[alcor_test(ranks >= 2)]
@@ -157,6 +157,42 @@ fn packets_of_another_run(context: &Context) -> Result {
         let mut heard = listeners.into_iter().map(|it| it.join().expect("a listener does not panic"));
         heard.try_for_each(|it| it).and(sent)
     })?;
+    works_again(context)
+}
+
+/// The last board writes the world's row with another key, and posts an allreduce. The other boards drop its phits, count them,
+/// and raise an event at each of their ranks.
+#[alcor_test(ranks >= 2, needs = [Rma])]
+fn phits_of_another_key(context: &Context) -> Result {
+    let ranks = context.info().ranks;
+    let boards = context.ranks() / ranks;
+    if !context.info().has_switch() || boards < 2 {
+        return Ok(());
+    }
+    let ended = context.attempt(Options::default(), boards * ranks, |rank| {
+        let raw = Raw::new(context, rank)?;
+        raw.ring(rank)?;
+        raw.until(rank, 0)?;
+        if raw.board == boards - 1 {
+            raw.write_row(rank, KEY)?;
+            raw.until(rank, 1_000)?;
+            raw.allreduce(rank, 1, 0)?;
+        }
+        raw.until(rank, 5_000)?;
+        let dropped = rank.lab().port().read_board32(PageOffset(board::STALE))?;
+        same("the event, as the board has dropped phits", dropped > 0, rank.lab().events()?.stale())?;
+        if raw.board == boards - 1 {
+            same("phits that the last board has dropped", 0, dropped)?;
+        } else if rank.pid() == GlobalRank(0) {
+            let others = context.cluster().boards();
+            let counts = others.iter().map(|board| board.read32(PageOffset(board::STALE)));
+            let sum = counts.sum::<alcor::Result<u32>>()?;
+            holds("phits that the others have dropped", "some", sum > 0, sum)?;
+        }
+        raw.until(rank, if rank.pid() == GlobalRank(0) { 8_000 } else { 9_000 })?;
+        Ok(rank.abort(REASON)?)
+    });
+    ended_by(ended, GlobalRank(0), Cause::Abort)?;
     works_again(context)
 }
 

@@ -327,7 +327,9 @@ mod tests {
         has("[dumpfile] \"waves.fst\"");
         has("[timestart] 400000");
         has("-rank 1: completion queue");
-        has("TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_reports.u_completion_queue.head_q[31:0]");
+        has(
+            "TOP.sim_top.u_core.g_rank[1].u_tile.u_coprocessor.u_reports.u_completion_queue.head_q[31:0]",
+        );
         let marker = text.lines().find(|line| line.starts_with("*-")).unwrap();
         assert_eq!(marker.split(' ').nth(1), Some("1000000"));
     }
