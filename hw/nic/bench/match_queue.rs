@@ -64,8 +64,8 @@ struct Pins {
     threshold: Pin,
     valid: Pin,
     ready: Pin,
-    op: [Pin; 4],
-    result: [Pin; 4],
+    op: [Pin; 5],
+    result: [Pin; 5],
     taken: Pin,
     count: Pin,
 }
@@ -81,6 +81,8 @@ struct Bench {
     tally: [u64; 3],
     /// Maximum number of cycles that an operation was offered before acceptance.
     waited: u64,
+    /// Tag of the last operation.
+    tag: u64,
 }
 
 impl Bench {
@@ -93,35 +95,46 @@ impl Bench {
             .param("MATCH_W", shape.match_w as u64)
             .param("BATCH", shape.batch)
             .param("POSTED", shape.posted.into());
-        let mut dut = Dut::start(&recipe);
+        let dut = Dut::start(&recipe);
         let pins = Pins {
             threshold: dut.pin("threshold_i"),
             valid: dut.pin("op_valid_i"),
             ready: dut.pin("op_ready_o"),
-            op: ["op_i", "op_match_i", "op_mask_i", "op_entry_i"].map(|name| dut.pin(name)),
+            op: ["op_i", "op_match_i", "op_mask_i", "op_entry_i", "op_tag_i"]
+                .map(|name| dut.pin(name)),
             result: [
                 "result_valid_o",
                 "result_found_o",
                 "result_entry_o",
                 "result_unit_o",
+                "result_tag_o",
             ]
             .map(|name| dut.pin(name)),
             taken: dut.pin("result_ready_i"),
             count: dut.pin("count_o"),
         };
-        dut.set(pins.valid, 0, 0);
-        dut.set(pins.taken, 0, 1);
-        dut.set(pins.threshold, 0, 0);
-        dut.reset();
-        Self {
+        let mut bench = Self {
             dut,
             pins,
             shape,
             list: VecDeque::new(),
-            free: (0..shape.depth).rev().collect(),
+            free: Vec::new(),
             tally: [0; 3],
             waited: 0,
-        }
+            tag: 0,
+        };
+        bench.reset();
+        bench
+    }
+
+    /// A reset empties the queue.
+    fn reset(&mut self) {
+        self.dut.set(self.pins.valid, 0, 0);
+        self.dut.set(self.pins.taken, 0, 1);
+        self.threshold(0);
+        self.dut.reset();
+        self.list.clear();
+        self.free = (0..self.shape.depth).rev().collect();
     }
 
     fn threshold(&mut self, entries: u64) {
@@ -150,7 +163,14 @@ impl Bench {
 
     /// Offers an operation until it is accepted. Returns the cycle of acceptance.
     fn offer(&mut self, op: Op, pattern: Pattern, entry: usize) -> u64 {
-        let values = [op as u64, pattern.bits, pattern.mask, entry as u64];
+        self.tag = self.next_tag();
+        let values = [
+            op as u64,
+            pattern.bits,
+            pattern.mask,
+            entry as u64,
+            self.tag,
+        ];
         for (pin, value) in self.pins.op.into_iter().zip(values) {
             self.dut.set(pin, 0, value);
         }
@@ -175,13 +195,20 @@ impl Bench {
         }
     }
 
+    /// A tag that differs from the last one in many bits; tags are as wide as entries.
+    fn next_tag(&self) -> u64 {
+        let tags = (self.shape.depth as u64).next_power_of_two();
+        (self.tag * 5 + 3) % tags
+    }
+
     /// Result of the operation accepted in cycle `since`.
     fn answer(&mut self, since: u64) -> Answer {
         loop {
             self.dut.settle();
-            let [valid, found, entry, unit] = self.pins.result.map(|pin| self.dut.get(pin, 0));
+            let [valid, found, entry, unit, tag] = self.pins.result.map(|pin| self.dut.get(pin, 0));
             let now = self.dut.cycle();
             if valid == 1 {
+                assert_eq!(tag, self.tag, "{}: tag", self.place());
                 return Answer {
                     found: (found == 1).then_some(entry as usize),
                     by_unit: unit == 1,
@@ -311,8 +338,17 @@ fn random(shape: Shape, operations: u64) {
 
 #[test]
 fn match_queue_random() {
+    random(SMALL, soak(20_000));
+}
+
+#[test]
+fn match_queue_random_shapes() {
+    let unexpected = Shape {
+        posted: false,
+        ..SMALL
+    };
+    random(unexpected, soak(20_000));
     for posted in [true, false] {
-        random(Shape { posted, ..SMALL }, soak(20_000));
         random(Shape::new(200, 64, 16, posted), soak(20_000));
         let odd = Shape {
             match_w: 5,
@@ -419,7 +455,9 @@ fn match_queue_batches() {
         let shape = Shape { posted, ..SMALL };
         let cells = shape.cells as u64;
         for entries in 0..=12 {
-            for threshold in [0, 1, 2, 3, 5, 8, 9, 12, 13, NEVER] {
+            // A threshold of one high bit, or of all bits but one, is above each length.
+            let high = 1 << (4 + entries % 12);
+            for threshold in [0, 1, 2, 3, 5, 8, 9, 12, 13, high, NEVER ^ high, NEVER] {
                 let mut bench = Bench::new(shape);
                 bench.threshold(NEVER);
                 for bits in 0..entries {
@@ -558,7 +596,7 @@ fn match_queue_stream() {
         let mut rng = Random::new("match_queue_stream");
         let mut bench = Bench::new(shape);
         let mut tally = [0u64; 3];
-        for round in 0..soak(200) {
+        for round in 0..soak(400) {
             let threshold = [0, 0, 4, NEVER][rng.random_range(0..4)];
             bench.threshold(threshold);
             let patterns = rng.random_range(1..8);
@@ -566,13 +604,20 @@ fn match_queue_stream() {
             let taken = if round % 2 == 0 { 1.0 } else { 0.2 };
             let mut expected = VecDeque::new();
             let mut next: Option<(Op, Pattern, usize)> = None;
-            for cycle in 0..400 {
+            // Every other round ends with a reset, amid the operations.
+            let last = if round / 2 % 2 == 0 {
+                400
+            } else {
+                rng.random_range(1..300)
+            };
+            for cycle in 0..last {
                 let some = Pattern {
                     bits: rng.random_range(0..patterns),
                     mask: u64::from(rng.random_bool(0.1)),
                 };
                 let ends = cycle >= 300;
                 if next.is_none() && !ends {
+                    bench.tag = bench.next_tag();
                     // Results that are not taken yet may free entries.
                     let draw = rng.random::<f64>();
                     next = if draw < searches {
@@ -587,7 +632,13 @@ fn match_queue_stream() {
                     };
                 }
                 let (op, pattern, entry) = next.unwrap_or((Op::Search, some, 0));
-                let values = [op as u64, pattern.bits, pattern.mask, entry as u64];
+                let values = [
+                    op as u64,
+                    pattern.bits,
+                    pattern.mask,
+                    entry as u64,
+                    bench.tag,
+                ];
                 for (pin, value) in bench.pins.op.into_iter().zip(values) {
                     bench.dut.set(pin, 0, value);
                 }
@@ -596,11 +647,11 @@ fn match_queue_stream() {
                 bench.dut.set(bench.pins.taken, 0, ready.into());
                 bench.dut.settle();
                 let place = bench.place();
-                let [valid, found, found_entry, unit] =
+                let [valid, found, found_entry, unit, tag] =
                     bench.pins.result.map(|pin| bench.dut.get(pin, 0));
                 if valid == 1 && ready {
                     let answer = (found == 1).then_some(found_entry as usize);
-                    assert_eq!(expected.pop_front(), Some(answer), "{place}");
+                    assert_eq!(expected.pop_front(), Some((answer, tag)), "{place}");
                     tally[match answer {
                         Some(_) if unit == 1 => 0,
                         Some(_) => 1,
@@ -614,14 +665,14 @@ fn match_queue_stream() {
                         Op::Remove => {
                             bench.list.retain(|&(at, _)| at != entry);
                             bench.free.push(entry);
-                            expected.push_back(Some(entry));
+                            expected.push_back((Some(entry), bench.tag));
                         }
                         Op::Search | Op::Probe => {
                             let hit = bench
                                 .list
                                 .iter()
                                 .position(|&(_, entry)| bench.hits(entry, pattern));
-                            expected.push_back(hit.map(|hit| bench.list[hit].0));
+                            expected.push_back((hit.map(|hit| bench.list[hit].0), bench.tag));
                             if let (Some(hit), Op::Search) = (hit, op) {
                                 let gone = bench.list.remove(hit);
                                 bench.free.extend(gone.map(|(entry, _)| entry));
@@ -632,6 +683,10 @@ fn match_queue_stream() {
                 bench.dut.clock();
             }
             bench.dut.settle();
+            if last < 400 {
+                bench.reset();
+                continue;
+            }
             assert!(expected.is_empty() && next.is_none(), "{}", bench.place());
             assert_eq!(
                 bench.dut.get(bench.pins.count, 0),
@@ -659,7 +714,7 @@ fn match_queue_rate() {
         while results < 60 {
             // Out of order, so that entries leave from the middle.
             let bits = (taken.len() as u64 * 7) % 60;
-            let values = [Op::Search as u64, bits, 0, 0];
+            let values = [Op::Search as u64, bits, 0, 0, 0];
             for (pin, value) in bench.pins.op.into_iter().zip(values) {
                 bench.dut.set(pin, 0, value);
             }

@@ -299,12 +299,32 @@ impl Bench {
             .param("FRAGMENT", shape.fragment.into())
             .param("NODE_BYTES", shape.node_bytes.into())
             .param("PAYLOAD_WORDS", shape.payload_words.into());
-        let dut = Dut::start(&recipe);
-        let mut bench = Self {
+        let mut bench = Self::fresh(Dut::start(&recipe), shape, Random::new(name));
+        bench.begin();
+        for _ in 0..2_000 {
+            bench.dut.settle();
+            if bench.is("ready_o") {
+                break;
+            }
+            bench.dut.clock();
+        }
+        assert!(bench.is("ready_o"), "the tables are never cleared");
+        bench
+    }
+
+    /// The engine is reset, and begins anew without a pause.
+    fn restart(self) -> Self {
+        let mut bench = Self::fresh(self.dut, self.shape, self.rng);
+        bench.begin();
+        bench
+    }
+
+    fn fresh(dut: Dut, shape: Shape, rng: Random) -> Self {
+        Self {
             dut,
             pins: Vec::new(),
             shape,
-            rng: Random::new(name),
+            rng,
             commands: Source::new(Pace::Always),
             arrivals: Source::new(Pace::Always),
             verdicts: Sink::new(Pace::Always),
@@ -355,7 +375,10 @@ impl Bench {
             closed: false,
             drops: 0.0,
             rush: false,
-        };
+        }
+    }
+
+    fn begin(&mut self) {
         for name in [
             "register_write_i",
             "command_valid_i",
@@ -375,20 +398,11 @@ impl Bench {
             "ack_ready_i",
             "completion_ready_i",
         ] {
-            bench.set(name, 0u64);
+            self.set(name, 0u64);
         }
-        bench.set("rank_i", ME);
-        bench.dut.reset();
-        bench.set("rank_i", ME);
-        for _ in 0..2_000 {
-            bench.dut.settle();
-            if bench.is("ready_o") {
-                break;
-            }
-            bench.dut.clock();
-        }
-        assert!(bench.is("ready_o"), "the tables are never cleared");
-        bench
+        self.set("rank_i", ME);
+        self.dut.reset();
+        self.set("rank_i", ME);
     }
 
     fn pin(&mut self, name: &'static str) -> Pin {
@@ -1331,6 +1345,33 @@ impl Bench {
             && self.expected_acks.is_empty()
     }
 
+    /// Cycles with commands and messages of given probabilities, and the share of receives among
+    /// the commands.
+    fn traffic(&mut self, cycles: u32, commands: f64, arrivals: f64, receives: f64) {
+        for cycle in 0..cycles {
+            if cycle % 100 == 0 {
+                let thresholds = [0, 1, 3, self.shape.cells as u32, NEVER, NEVER];
+                let some = *thresholds.choose(&mut *self.rng).expect("some");
+                let register = [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD]
+                    [self.rng.random_range(0..2)];
+                self.register(register, some);
+            }
+            if self.commands.len() < 2 && self.rng.random_bool(commands) {
+                let command = self.command(receives);
+                self.commands.push(command);
+            }
+            // Ids depend on all present items, so messages are sent one at a time.
+            if self.arrivals.is_empty() && self.rng.random_bool(arrivals) {
+                let message = self.message();
+                self.arrivals.push(message);
+            }
+            // Now and then the rank is reset.
+            let turns = if self.closed { 0.05 } else { 0.002 };
+            self.closed ^= self.drops > 0.0 && self.rng.random_bool(turns);
+            self.cycle();
+        }
+    }
+
     /// Runs until nothing is in progress.
     fn settle(&mut self) {
         let start = self.dut.cycle();
@@ -1425,28 +1466,7 @@ fn random(shape: Shape, rounds: u64) {
         }
         let receives = *[0.6, 0.95].choose(&mut *bench.rng).expect("some");
         bench.drops = [0.0, 0.04, 0.2][round as usize % 3];
-        for cycle in 0..800 {
-            if cycle % 100 == 0 {
-                let thresholds = [0, 1, 3, shape.cells as u32, NEVER, NEVER];
-                let some = *thresholds.choose(&mut *bench.rng).expect("some");
-                let register = [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD]
-                    [bench.rng.random_range(0..2)];
-                bench.register(register, some);
-            }
-            if bench.commands.len() < 2 && bench.rng.random_bool(commands) {
-                let command = bench.command(receives);
-                bench.commands.push(command);
-            }
-            // Ids depend on all present items, so messages are sent one at a time.
-            if bench.arrivals.is_empty() && bench.rng.random_bool(arrivals) {
-                let message = bench.message();
-                bench.arrivals.push(message);
-            }
-            // Now and then the rank is reset.
-            let turns = if bench.closed { 0.05 } else { 0.002 };
-            bench.closed ^= bench.drops > 0.0 && bench.rng.random_bool(turns);
-            bench.cycle();
-        }
+        bench.traffic(800, commands, arrivals, receives);
         bench.closed = false;
         bench.at_ease();
         bench.settle();
@@ -1511,8 +1531,36 @@ fn random(shape: Shape, rounds: u64) {
 
 #[test]
 fn message_engine_random() {
-    random(TINY, soak(400));
     random(SMALL, soak(600));
+}
+
+#[test]
+fn message_engine_random_tiny() {
+    random(TINY, soak(400));
+}
+
+/// After a reset amid traffic, the engine knows nothing of the traffic before.
+#[test]
+fn message_engine_reset() {
+    let mut bench = Bench::new(SMALL, "message_engine_reset");
+    for round in 0..soak(60) {
+        bench.set_paces();
+        bench.fail = true;
+        bench.late = [0.0, 0.1][round as usize % 2];
+        bench.drops = [0.0, 0.1][round as usize / 2 % 2];
+        let cycles = bench.rng.random_range(1..600);
+        bench.traffic(cycles, 0.4, 0.4, 0.8);
+        if round % 3 == 2 {
+            bench.closed = false;
+            bench.at_ease();
+            bench.settle();
+            bench.clean();
+            bench.choose_values();
+        }
+        if round % 6 != 2 {
+            bench = bench.restart();
+        }
+    }
 }
 
 /// A message without a payload. Context and tag are set by the bench.

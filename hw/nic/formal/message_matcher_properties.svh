@@ -10,10 +10,11 @@
   (* hierconn *) logic \u_arrivals.waits_q ;
   (* hierconn *) logic \u_arrivals.waits_recall_q ;
   (* hierconn *) logic [EntryW-1:0] \u_arrivals.waits_entry_q ;
-  (* hierconn *) logic [31:0] \u_arrivals.waits_length_q ;
+  localparam int unsigned LengthW = $clog2(FRAGMENT + 1);
+  (* hierconn *) logic [LengthW-1:0] \u_arrivals.waits_length_q ;
   logic waits_q, waits_recall_q;
   logic [EntryW-1:0] waits_entry_q;
-  logic [31:0] waits_length_q;
+  logic [LengthW-1:0] waits_length_q;
   assign waits_q        = \u_arrivals.waits_q ;
   assign waits_recall_q = \u_arrivals.waits_recall_q ;
   assign waits_entry_q  = \u_arrivals.waits_entry_q ;
@@ -56,4 +57,4 @@
   `ALCOR_IMPLIES(p_entry, entered_q, byte_ < 34'(entry[63:32]) || byte_ >= entry_end)
   `ALCOR_IMPLIES(p_buffer, found_valid_q && found_q && found_receive_q == my_receive,
                  byte_ < 34'(buffer.address) || byte_ >= buffer_end)
-  `ALCOR_IMPLIES(p_fits, waits_q && !waits_recall_q, waits_length_q <= 32'(FRAGMENT))
+  `ALCOR_IMPLIES(p_fits, waits_q && !waits_recall_q, 32'(waits_length_q) <= 32'(FRAGMENT))

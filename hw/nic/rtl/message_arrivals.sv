@@ -23,6 +23,8 @@ module message_arrivals #(
     parameter int unsigned DIRECT = 8,
     /// Width of an entry; derived, not to be set.
     localparam int unsigned EntryW = $clog2(DEPTH),
+    /// Width of a payload's length, which is FRAGMENT at most; derived, not to be set.
+    localparam int unsigned LengthW = $clog2(FRAGMENT + 1),
     /// Width of the sweep's counter; derived, not to be set.
     localparam int unsigned SweepW = (EntryW > 8) ? EntryW : 8
 ) (
@@ -108,7 +110,7 @@ module message_arrivals #(
   // A sender's fragments may be longer than this engine's: a message must not run over the next entry's.
   assign fits        = arrival_i.announce || arrival_i.length <= 32'(FRAGMENT);
   assign room        = entry_room && fits;
-  assign has_payload = !arrival_i.announce && arrival_i.length != '0;
+  assign has_payload = !arrival_i.announce && arrival_i.length[LengthW-1:0] != '0;
   // The count of the source was read a cycle before.
   assign known             = source_q == arrival_i.match.source && !sweep_i;
   assign arrival_ready_o   = known && (waiting_room || arrival_refused_o);
@@ -177,7 +179,7 @@ module message_arrivals #(
   // The message that waits for its verdict.
   logic waits_q, waits_recall_q, awaited, decides;
   logic [EntryW-1:0] waits_entry_q;
-  logic [31:0] waits_length_q;
+  logic [LengthW-1:0] waits_length_q;
   logic [EntryW-1:0] verdict_receive_q;
   logic verdict_valid_q;
   alcor_abi_pkg::message_verdict_e kind;
@@ -212,7 +214,7 @@ module message_arrivals #(
     if (admits) begin
       waits_recall_q <= arrival_i.recall;
       waits_entry_q  <= entry;
-      waits_length_q <= arrival_i.length;
+      waits_length_q <= arrival_i.length[LengthW-1:0];
     end
     if (decides) verdict_receive_q <= outcome_i.receive[EntryW-1:0];
     if (!rst_ni) begin

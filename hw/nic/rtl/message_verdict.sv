@@ -17,7 +17,9 @@ module message_verdict #(
     /// Maximum number of payloads under way into receive buffers without a fragment.
     parameter int unsigned DIRECT = 8,
     /// Width of an entry; derived, not to be set.
-    localparam int unsigned EntryW = $clog2(DEPTH)
+    localparam int unsigned EntryW = $clog2(DEPTH),
+    /// Width of a payload's length, which is FRAGMENT at most; derived, not to be set.
+    localparam int unsigned LengthW = $clog2(FRAGMENT + 1)
 ) (
     /// Clock.
     input  logic                            clk_i,
@@ -25,7 +27,7 @@ module message_verdict #(
     input  logic                            rst_ni,
 
     /// Bytes of the payload that waits for its verdict.
-    input  logic [31:0]                     length_i,
+    input  logic [LengthW-1:0]              length_i,
     /// Entry of the message with this payload.
     input  logic [EntryW-1:0]               entry_i,
     /// The buffer of the receive that the message has found.
@@ -59,15 +61,16 @@ module message_verdict #(
 
   alcor_abi_pkg::message_verdict_e kind_d, kind_q;
   alcor_abi_pkg::buffer_t place_d, place_q;
-  logic [31:0] fragment, shorter;
+  logic [31:0] fragment;
+  logic [LengthW-1:0] shorter;
   logic fits;
   logic [DirectW-1:0] direct_q;
   logic [11:0] stored_q;
   logic goes_to_fragment;
 
   assign fragment    = Buffer + (32'(entry_i) << FragmentW);
-  assign fits        = length_i <= buffer_i.length;
-  assign shorter     = fits ? length_i : buffer_i.length;
+  assign fits        = 32'(length_i) <= buffer_i.length;
+  assign shorter     = fits ? length_i : buffer_i.length[LengthW-1:0];
 
   always_comb begin
     kind_d  = kind_q;
@@ -76,14 +79,14 @@ module message_verdict #(
     if (expected_i) begin
       kind_d          = (shorter == '0) ? MvNone : MvDirect;
       place_d.address = buffer_i.address;
-      place_d.length  = shorter;
+      place_d.length  = 32'(shorter);
     end
     // A payload comes with its first byte in lane 0, and is shifted only on its way out of memory.
     if (kept_i || late_i ||
         (expected_i && shorter != '0 && (buffer_i.address[1:0] != 2'd0 || direct_q == DirectW'(DIRECT)))) begin
       kind_d          = MvStore;
       place_d.address = fragment;
-      place_d.length  = length_i;
+      place_d.length  = 32'(length_i);
     end
   end
 
