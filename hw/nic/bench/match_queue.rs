@@ -561,6 +561,35 @@ fn match_queue_batches_under_load() {
     }
 }
 
+/// An operation ends a batch that has moved enough entries already. Entry `n` moves in cycle 7 + n,
+/// and the queue is ready 2 cycles after the last one.
+#[test]
+fn match_queue_batch_ends_for_an_operation() {
+    for pause in 1..24u64 {
+        let mut bench = Bench::new(SMALL);
+        bench.threshold(NEVER);
+        for bits in 0..20 {
+            bench.append(Pattern { bits, mask: 0 });
+        }
+        bench.threshold(0);
+        bench.idle(pause);
+        let moved = pause
+            .saturating_sub(7)
+            .clamp(SMALL.batch + 1, SMALL.cells as u64);
+        bench.search(Op::Probe, Pattern { bits: 19, mask: 0 });
+        let expected = (7 + moved + 2).saturating_sub(pause);
+        assert_eq!(bench.waited, expected, "{pause} cycles of pause");
+        let answer = bench.search(
+            Op::Probe,
+            Pattern {
+                bits: moved - 1,
+                mask: 0,
+            },
+        );
+        assert!(answer.by_unit, "{pause} cycles of pause: {moved} moved");
+    }
+}
+
 /// Searches in a full unit wait for a batch once as many cells are free as a batch has entries, or
 /// half of the cells.
 #[test]
