@@ -247,8 +247,12 @@ struct Bench {
     expected_acks: Vec<(u32, u32, u32)>,
     /// Cycle and source of pairs freed recently.
     freed: VecDeque<(u64, u8)>,
+    /// Cycle of the end of the reset.
+    since: u64,
     shown_arrival: bool,
     shown_verdict: bool,
+    /// The match result that is shown.
+    verdict: [u64; 4],
     shown_ack: bool,
     shown: [bool; 3],
     times: Times,
@@ -303,12 +307,12 @@ impl Bench {
         bench.begin();
         for _ in 0..2_000 {
             bench.dut.settle();
-            if bench.is("ready_o") {
+            assert_eq!(bench.is("ready_o"), bench.cleared(), "{}", bench.place());
+            if bench.cleared() {
                 break;
             }
             bench.dut.clock();
         }
-        assert!(bench.is("ready_o"), "the tables are never cleared");
         bench
     }
 
@@ -358,8 +362,10 @@ impl Bench {
             expected: Vec::new(),
             expected_acks: Vec::new(),
             freed: VecDeque::new(),
+            since: 0,
             shown_arrival: false,
             shown_verdict: false,
+            verdict: [0; 4],
             shown_ack: false,
             shown: [false; 3],
             times: Times::default(),
@@ -403,6 +409,12 @@ impl Bench {
         self.set("rank_i", ME);
         self.dut.reset();
         self.set("rank_i", ME);
+        self.since = self.dut.cycle();
+    }
+
+    /// Whether the tables are cleared by now: a row in each cycle since the reset.
+    fn cleared(&self) -> bool {
+        self.dut.cycle() - self.since >= 256
     }
 
     fn pin(&mut self, name: &'static str) -> Pin {
@@ -970,6 +982,8 @@ impl Bench {
         let now = self.dut.cycle();
         let place = self.place();
 
+        assert_eq!(self.is("ready_o"), self.cleared(), "{place}");
+
         // Items that appear for the first time.
         let shows = [
             self.is("copy_valid_o"),
@@ -1035,7 +1049,8 @@ impl Bench {
         // A payload that is being written belongs to the coprocessor, which reports it as traffic.
         if self.is("idle_o") && !self.is("direct_i") {
             assert!(
-                self.expected.is_empty()
+                self.cleared()
+                    && self.expected.is_empty()
                     && self.expected_acks.is_empty()
                     && self.begin.is_empty()
                     && self.words.is_empty()
@@ -1058,10 +1073,19 @@ impl Bench {
         }
         if self.is("verdict_valid_o") {
             assert!(self.awaits, "{place}: a verdict on nothing");
+            let verdict = [
+                "verdict_o",
+                "verdict_address_o",
+                "verdict_bytes_o",
+                "verdict_receive_o",
+            ]
+            .map(|name| self.get(name));
             if !self.shown_verdict {
                 self.times.verdict = now;
+                self.verdict = verdict;
                 self.judged();
             }
+            assert_eq!(verdict, self.verdict, "{place}: a verdict that changes");
             self.shown_verdict = true;
             if self.is("verdict_ready_i") {
                 self.shown_verdict = false;
@@ -1238,6 +1262,14 @@ impl Bench {
                 break;
             }
             id = self.rng.random_range(0..depth);
+        }
+        // Often the id of a receive that may be free by the time the command is taken.
+        if op == Op::Receive
+            && self.rng.random_bool(0.1)
+            && let Some(pair) = self.pairs.first()
+            && pair.way != Way::Dropped
+        {
+            id = pair.receive.id;
         }
         let address: u32 = self.rng.random();
         let capacity = match self.rng.random_range(0..10) {
@@ -1475,7 +1507,9 @@ fn random(shape: Shape, rounds: u64) {
             bench.choose_values();
             bench.roomy ^= true;
         }
-        let quotas = [0, 1, shape.depth as u32 / 2, NEVER, NEVER, NEVER];
+        let depth = shape.depth as u32;
+        let any = bench.rng.random_range(1..=depth);
+        let quotas = [0, 1, depth / 2, any, NEVER, NEVER, NEVER];
         let quota = *quotas.choose(&mut *bench.rng).expect("some");
         bench.register(rank::MESSAGE_QUOTA, quota);
         let waiting = bench.unexpected.len() as u32;
@@ -1543,7 +1577,7 @@ fn message_engine_random_tiny() {
 #[test]
 fn message_engine_reset() {
     let mut bench = Bench::new(SMALL, "message_engine_reset");
-    for round in 0..soak(60) {
+    for round in 0..soak(200) {
         bench.set_paces();
         bench.fail = true;
         bench.late = [0.0, 0.1][round as usize % 2];
@@ -1595,6 +1629,50 @@ fn message_engine_full() {
         }
         assert_eq!(bench.refusals, 9);
     }
+}
+
+/// As many messages as there are entries wait for their search. A recall behind them waits for a
+/// place.
+#[test]
+fn message_engine_recall_waits() {
+    let mut bench = Bench::new(SMALL, "message_engine_recall_waits");
+    let probe = Command {
+        op: Op::Probe,
+        source: None,
+        context: 0,
+        tag: None,
+        address: 0,
+        capacity: 0,
+        id: 0,
+        defer: false,
+    };
+    // The engine waits with a completion, so that no search begins.
+    bench.completions.set_pace(Pace::Never);
+    bench.commands.extend([probe; 40]);
+    for _ in 0..400 {
+        bench.cycle();
+    }
+    let begun = bench.begun[0];
+    for id in 0..SMALL.depth as u16 {
+        bench.arrivals.push(Message { id, ..PLAIN });
+    }
+    bench.arrivals.push(Message {
+        recall: true,
+        ..PLAIN
+    });
+    for _ in 0..400 {
+        bench.cycle();
+    }
+    assert_eq!(bench.begun[0], begun);
+    assert_eq!(
+        (bench.waiting.len(), bench.arrivals.len()),
+        (SMALL.depth, 1),
+        "a recall that waits"
+    );
+    bench.at_ease();
+    bench.settle();
+    assert_eq!(bench.tally.recalled, SMALL.depth as u64);
+    bench.clean();
 }
 
 /// Continuous messages and continuous commands alternate.
