@@ -115,30 +115,87 @@ fn the_matching_unit_is_as_measured() {
 
 #[test]
 fn messages_are_as_measured() {
-    let figures = measure(&["alpu", "--config", "mpi2"]);
+    let mut figures = measure(&["alpu", "--config", "mpi2"]);
+    figures.extend(measure(&["alpu", "--config", "mpi2?MATCH_CELLS=256"]));
     let mut compared = 0;
     for row in rows("Measured: messages matched in hardware") {
-        let [passed, posted, posted_walk, unexpected, unexpected_walk] = row[..] else {
+        let [passed, ref cells @ ..] = row[..] else {
             continue;
         };
         if passed.parse::<u32>().is_err() {
             continue;
         }
-        for (shown, name) in [
-            (posted, format!("preposted-{passed}-100")),
-            (posted_walk, format!("list-preposted-{passed}-100")),
-            (unexpected, format!("unexpected-{passed}")),
-            (unexpected_walk, format!("list-unexpected-{passed}")),
-        ] {
+        let searches = ["unit128", "unit256", "list", "processor"];
+        let posted = searches.map(|search| format!("{search}-preposted-{passed}-100"));
+        let unexpected = searches.map(|search| format!("{search}-unexpected-{passed}"));
+        let names: Vec<String> = posted.into_iter().chain(unexpected).collect();
+        assert_eq!(cells.len(), names.len(), "{passed}");
+        for (shown, name) in cells.iter().zip(names) {
             let found = figures[&name]["measured"].as_f64().expect("a figure");
+            let shown = shown.replace(',', "");
             assert_eq!(shown, found.to_string(), "README, row {name}");
             compared += 1;
         }
     }
-    assert_eq!(compared, 4 * 7, "figures found in the README");
-    let long = &figures["preposted-0-100-8192"]["measured"];
+    assert_eq!(compared, 8 * 7, "figures found in the README");
+    let long = &figures["unit128-preposted-0-100-8192"]["measured"];
     assert_eq!(long.as_f64(), Some(2172.0), "README, 8,192 bytes");
     assert!(README.contains("8,192 bytes take 2,172 cycles"));
+    the_unit_costs_little(&figures);
+    crossings_are_as_documented(&figures);
+}
+
+/// The README's claim, for every case: the unit costs up to three cycles behind up to three
+/// entries, and no time elsewhere.
+fn the_unit_costs_little(figures: &BTreeMap<String, serde_json::Value>) {
+    let measured = |name: &str| figures[name]["measured"].as_f64().expect("a figure");
+    let (mut compared, mut most) = (0, 0.0f64);
+    for name in figures.keys() {
+        let Some(rest) = name.strip_prefix("list-") else {
+            continue;
+        };
+        let numbers: Vec<u32> = rest.split('-').flat_map(str::parse).collect();
+        let passed = match (rest.starts_with("preposted"), &numbers[..]) {
+            (true, [length, percent, ..]) => length * percent / 100,
+            (false, [length, ..]) => *length,
+            _ => panic!("row {name}"),
+        };
+        for unit in ["unit128", "unit256"] {
+            let unit = format!("{unit}-{rest}");
+            let cost = measured(&unit) - measured(name);
+            let limit = if passed <= 3 { 3.0 } else { 0.0 };
+            assert!(cost <= limit, "{unit}: {cost} cycles more than the walk");
+            (compared, most) = (compared + 1, most.max(cost));
+        }
+    }
+    assert!(compared > 200, "{compared} cases");
+    assert_eq!(most, 3.0);
+}
+
+/// The crossing points in the engine's document.
+fn crossings_are_as_documented(figures: &BTreeMap<String, serde_json::Value>) {
+    const NIC: &str = include_str!("../../../hw/nic/doc/nic.md");
+    let (_, text) = NIC.split_once("<!-- crossings -->").expect("the table");
+    let (table, _) = text.split_once("<!-- end -->").expect("its end");
+    let mut compared = 0;
+    for line in table.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, queue, unit, walk, processor, paper, _] = cells[..] else {
+            continue;
+        };
+        for (shown, other, what) in [
+            (walk, "list", "measured"),
+            (processor, "processor", "measured"),
+            (paper, "processor", "paper"),
+        ] {
+            let Some(row) = figures.get(&format!("crossing-{queue}-{unit}-{other}")) else {
+                continue;
+            };
+            assert_eq!(row[what].as_f64(), shown.parse().ok(), "{line}: {other}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 4 * 3, "figures found in the document");
 }
 
 /// The README's table of messages between two ranks, and the longer one of the engine's document.

@@ -10,6 +10,7 @@ pub mod load;
 pub mod messages;
 pub mod plain;
 pub mod plot;
+pub mod processor;
 pub mod queues;
 pub mod report;
 pub mod rma;

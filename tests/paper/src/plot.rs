@@ -6,6 +6,7 @@ use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
 use crate::collectives::{self, Op, Path};
+use crate::queues::Case;
 use crate::report::{Report, Row};
 
 /// A picture with its title.
@@ -35,13 +36,7 @@ pub fn all(report: &Report) -> Result<Vec<Picture>, PlotError> {
                 streams(rows),
             ),
         ],
-        "alpu" => vec![
-            ("Cycles over the length of the queue", queues(report)),
-            (
-                "Cycles over the length of the queue and the place in it",
-                surface(report),
-            ),
-        ],
+        "alpu" => vec![("Cycles over the length of the queue", queues(report))],
         "messages" => vec![
             ("Latency of a message: cycles over size", latency(report)),
             ("Bandwidth: bytes a cycle over size", bandwidth(report)),
@@ -398,120 +393,6 @@ fn grouped(value: f64) -> String {
         .collect()
 }
 
-/// Draws the queue length surfaces of `alcor bench alpu` as an SVG: cycles over the length of the
-/// queue and over the share of the queue in front of the matching entry, with and without the
-/// matching units.
-///
-/// # Errors
-/// An error of the drawing library, or [`PlotError::NoRows`].
-pub fn surface(report: &Report) -> Result<String, PlotError> {
-    let mut maps = [("Matching unit", Vec::new()), ("Walked", Vec::new())];
-    for row in &report.rows {
-        let name = row.name.rsplit('/').next().unwrap_or(&row.name);
-        let (map, name) = match name.strip_prefix("list-") {
-            Some(rest) => (1, rest),
-            None => (0, name),
-        };
-        let parts: Vec<&str> = name.split('-').collect();
-        let ["preposted", length, percent] = parts[..] else {
-            continue;
-        };
-        if let (Ok(length), Ok(percent)) = (length.parse::<u32>(), percent.parse::<u32>()) {
-            maps[map].1.push(Cell {
-                length,
-                percent,
-                cycles: row.measured,
-            });
-        }
-    }
-    if maps.iter().all(|(_, cells)| cells.is_empty()) {
-        return Err(PlotError::NoRows("preposted-<length>-<percent>", "alpu"));
-    }
-    let mut svg = String::new();
-    draw_surface(&maps, &mut svg).map_err(|error| PlotError::Draw(error.to_string()))?;
-    Ok(svg)
-}
-
-/// One cell of a surface.
-struct Cell {
-    length: u32,
-    percent: u32,
-    cycles: f64,
-}
-
-/// Size of a cell in pixels.
-const CELL: (i32, i32) = (60, 34);
-/// Margins of a surface in pixels: left, above, below.
-const SURFACE_MARGIN: (i32, i32, i32) = (110, 50, 46);
-
-fn draw_surface(
-    maps: &[(&str, Vec<Cell>)],
-    svg: &mut String,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let cells = || maps.iter().flat_map(|(_, cells)| cells);
-    let sorted = |of: fn(&Cell) -> u32| {
-        let mut values: Vec<u32> = cells().map(of).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
-    };
-    let (lengths, percents) = (sorted(|cell| cell.length), sorted(|cell| cell.percent));
-    let least = cells()
-        .map(|cell| cell.cycles)
-        .fold(f64::INFINITY, f64::min)
-        .max(1.0);
-    let most = cells().map(|cell| cell.cycles).fold(least, f64::max);
-    let (left, above, below) = SURFACE_MARGIN;
-    let map_height = above + percents.len() as i32 * CELL.1 + below;
-    let width = left + lengths.len() as i32 * CELL.0 + 20;
-    let size = (width as u32, (map_height * maps.len() as i32) as u32);
-    let area = SVGBackend::with_string(svg, size).into_drawing_area();
-    area.fill(&WHITE)?;
-    let text = |size: i32| ("sans-serif", size).into_font().color(&BLACK);
-    for (top, (title, cells)) in (0..).map(|map| map * map_height).zip(maps) {
-        let title = format!("{title}: cycles, barrier included");
-        area.draw(&Text::new(title, (left, top + 16), text(18)))?;
-        let first = top + above;
-        for (row, percent) in (0..).zip(&percents) {
-            let place = (8, first + row * CELL.1 + 10);
-            area.draw(&Text::new(format!("{percent} % in front"), place, text(14)))?;
-        }
-        let labels = first + percents.len() as i32 * CELL.1;
-        for (column, length) in (0..).zip(&lengths) {
-            let place = (left + column * CELL.0 + CELL.0 / 2 - 8, labels + 4);
-            area.draw(&Text::new(length.to_string(), place, text(14)))?;
-        }
-        area.draw(&Text::new(
-            "entries in the queue",
-            (left, labels + 22),
-            text(14),
-        ))?;
-        for cell in cells {
-            let column = lengths.binary_search(&cell.length).unwrap_or_default() as i32;
-            let row = percents.binary_search(&cell.percent).unwrap_or_default() as i32;
-            let (x, y) = (left + column * CELL.0, first + row * CELL.1);
-            // From white to blue, on a logarithmic scale.
-            let share = if most > least {
-                (cell.cycles.max(least) / least).ln() / (most / least).ln()
-            } else {
-                0.0
-            };
-            area.draw(&Rectangle::new(
-                [(x + 1, y + 1), (x + CELL.0 - 1, y + CELL.1 - 1)],
-                BLUE.mix(0.08 + 0.6 * share).filled(),
-            ))?;
-            area.draw(&Text::new(
-                grouped(cell.cycles),
-                (x + CELL.0 / 2 - 12, y + 10),
-                text(14),
-            ))?;
-        }
-    }
-    area.present()?;
-    drop(area);
-    Ok(())
-}
-
 /// Draws the rows named `exchange-RxR-H<h>` as an SVG: g = t/(R·H) in cycles per word, measured and
 /// from the paper, on logarithmic axes.
 ///
@@ -552,107 +433,275 @@ pub fn exchange(rows: &[Row]) -> Result<String, PlotError> {
     .draw(("exchange-RxR-H<h>", "rma"))
 }
 
-/// Draws the queue rows of `alcor bench alpu` as an SVG, with a panel for posted receives and one
-/// for unexpected messages: cycles over queue length, with and without the matching units.
+/// Draws the queue rows of `alcor bench alpu` as an SVG, as figures 5 and 6 of the matching unit's
+/// paper: lines for posted receives and for unexpected messages, over queue length, and a surface
+/// for each way to search posted receives, over queue length and over the share of the queue in
+/// front of the matching receive.
 ///
 /// # Errors
 /// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn queues(report: &Report) -> Result<String, PlotError> {
-    let mut panels = [
-        ("Posted receives", Vec::<Curve>::new()),
-        ("Unexpected messages", Vec::new()),
-    ];
+    let mut searches: Vec<Search> = Vec::new();
     for row in &report.rows {
         let name = row.name.rsplit('/').next().unwrap_or(&row.name);
-        let (way, name) = match name.strip_prefix("list-") {
-            Some(rest) => ("walked", rest),
-            None => ("matching unit", name),
-        };
-        let parts: Vec<&str> = name.split('-').collect();
-        let (panel, length, curve) = match parts[..] {
-            ["preposted", length, percent] => (0, length, format!("{way}, {percent} % in front")),
-            ["unexpected", length] => (1, length, way.to_owned()),
-            _ => continue,
-        };
-        let Ok(length) = length.parse::<f64>() else {
+        let Some(case) = Case::named(name) else {
             continue;
         };
-        add(&mut panels[panel].1, curve, (length, row.measured));
+        let place = searches.iter().position(|known| known.name == case.search);
+        let place = place.unwrap_or_else(|| {
+            searches.push(Search::new(case.search));
+            searches.len() - 1
+        });
+        let search = &mut searches[place];
+        if case.is_posted {
+            search.cells.push(Cell {
+                length: case.length,
+                percent: case.percent,
+                cycles: row.measured,
+            });
+        } else {
+            let point = (f64::from(case.length), row.measured);
+            search.unexpected.push(point);
+        }
     }
-    if panels.iter().any(|(_, curves)| curves.is_empty()) {
+    searches.sort_by_key(Search::order);
+    let has = |is: fn(&Search) -> bool| searches.iter().any(is);
+    if !has(|search| !search.cells.is_empty()) || !has(|search| !search.unexpected.is_empty()) {
         return Err(PlotError::NoRows(
-            "preposted-<length>-<percent> and unexpected-<length>",
+            "list-preposted-<length>-<percent> and list-unexpected-<length>",
             "alpu",
         ));
     }
     let mut svg = String::new();
-    draw_queues(&panels, &mut svg).map_err(|error| PlotError::Draw(error.to_string()))?;
+    draw_queues(&searches, &mut svg).map_err(|error| PlotError::Draw(error.to_string()))?;
     Ok(svg)
+}
+
+/// The figures of a way to search.
+struct Search {
+    /// Name in the rows.
+    name: String,
+    /// Of posted receives.
+    cells: Vec<Cell>,
+    /// Of unexpected messages, over queue length.
+    unexpected: Vec<Point>,
+}
+
+/// A point of a surface.
+struct Cell {
+    length: u32,
+    percent: u32,
+    cycles: f64,
+}
+
+impl Search {
+    fn new(name: &str) -> Search {
+        Search {
+            name: name.to_owned(),
+            cells: Vec::new(),
+            unexpected: Vec::new(),
+        }
+    }
+
+    /// Cells of the matching unit.
+    fn unit(&self) -> Option<u32> {
+        self.name.strip_prefix("unit")?.parse().ok()
+    }
+
+    fn title(&self) -> String {
+        match (self.unit(), &*self.name) {
+            (Some(cells), _) => format!("unit of {cells} cells"),
+            (None, "processor") => "processor (model)".to_owned(),
+            (None, _) => "walk".to_owned(),
+        }
+    }
+
+    /// The slowest way comes first.
+    fn order(&self) -> (u8, u32) {
+        match (self.unit(), &*self.name) {
+            (None, "processor") => (0, 0),
+            (None, _) => (1, 0),
+            (Some(cells), _) => (2, cells),
+        }
+    }
+
+    fn colour(&self) -> RGBColor {
+        match self.order() {
+            (0, _) => ORANGE,
+            (1, _) => RED,
+            (_, ..=128) => BLUE,
+            _ => GREEN,
+        }
+    }
+
+    /// Cycles of posted receives over queue length, for a share of the queue.
+    fn posted(&self, percent: u32) -> Vec<Point> {
+        let cells = self.cells.iter().filter(|cell| cell.percent == percent);
+        cells
+            .map(|cell| (f64::from(cell.length), cell.cycles))
+            .collect()
+    }
+}
+
+/// Size of a panel of lines and of a surface, in pixels.
+const LINES: (u32, u32) = (480, 380);
+const SURFACE: (u32, u32) = (480, 330);
+
+fn draw_queues(searches: &[Search], svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+    let surfaces: Vec<&Search> = searches
+        .iter()
+        .filter(|search| !search.cells.is_empty())
+        .collect();
+    let rows = surfaces.len().div_ceil(2);
+    let size = (2 * LINES.0, LINES.1 + rows as u32 * SURFACE.1);
+    let area = SVGBackend::with_string(svg, size).into_drawing_area();
+    area.fill(&WHITE)?;
+    let (above, below) = area.split_vertically(LINES.1);
+    let (left, right) = above.split_horizontally(LINES.0);
+    let posted = [(100, "", 1.0), (50, ", half passed", 0.45)];
+    let posted = lines(searches, &posted, |search, percent| search.posted(percent));
+    let unexpected = lines(searches, &[(100, "", 1.0)], |search, _| {
+        search.unexpected.clone()
+    });
+    draw_lines("Posted receives, whole queue passed", &posted, &left)?;
+    draw_lines("Unexpected messages", &unexpected, &right)?;
+    for (search, place) in surfaces.iter().zip(below.split_evenly((rows, 2))) {
+        draw_surface(search, &place)?;
+    }
+    area.present()?;
+    drop(area);
+    Ok(())
+}
+
+/// The lines of all searches: for each share of the queue its points, the end of its name, and the
+/// strength of its colour.
+fn lines(
+    searches: &[Search],
+    shares: &[(u32, &str, f64)],
+    points: impl Fn(&Search, u32) -> Vec<Point>,
+) -> Vec<Line> {
+    let lines = searches.iter().flat_map(|search| {
+        shares.iter().map(|&(percent, end, strength)| Line {
+            name: search.title() + end,
+            points: points(search, percent),
+            colour: search.colour().mix(strength),
+        })
+    });
+    lines.filter(|line| !line.points.is_empty()).collect()
+}
+
+/// A line of a panel.
+struct Line {
+    name: String,
+    points: Vec<Point>,
+    colour: RGBAColor,
+}
+
+fn draw_lines(
+    title: &str,
+    lines: &[Line],
+    place: &Place<'_>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let longest = points().fold(1f64, |longest, point| longest.max(point.0));
+    let most = points().fold(100f64, |most, point| most.max(point.1));
+    let least = points().fold(most, |least, point| least.min(point.1));
+    let mut chart = ChartBuilder::on(place)
+        .caption(title, ("sans-serif", 18))
+        .margin(10)
+        .x_label_area_size(38)
+        .y_label_area_size(58)
+        .build_cartesian_2d(0f64..longest, (0.8 * least..14.0 * most).log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc("entries in the queue")
+        .y_desc("cycles, barrier included")
+        .x_label_formatter(&|x| grouped(*x))
+        .y_label_formatter(&|y| grouped(*y))
+        .light_line_style(WHITE)
+        .draw()?;
+    for line in lines {
+        let style = line.colour.stroke_width(2);
+        chart
+            .draw_series(LineSeries::new(line.points.iter().copied(), style).point_size(2))?
+            .label(&line.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
+    Ok(())
+}
+
+/// Draws cycles over queue length and over the share of the queue in front of the receive.
+fn draw_surface(search: &Search, place: &Place<'_>) -> Result<(), Box<dyn std::error::Error>> {
+    let sorted = |of: fn(&Cell) -> u32| {
+        let mut values: Vec<u32> = search.cells.iter().map(of).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    let (lengths, percents) = (sorted(|cell| cell.length), sorted(|cell| cell.percent));
+    let extent = |values: &[u32]| f64::from(values.last().copied().unwrap_or_default().max(1));
+    let most = search
+        .cells
+        .iter()
+        .fold(1f64, |most, cell| most.max(cell.cycles));
+    let corner = |length: u32, percent: u32| {
+        let is_there = |cell: &&Cell| (cell.length, cell.percent) == (length, percent);
+        let cell = search.cells.iter().find(is_there)?;
+        Some((f64::from(length), cell.cycles, f64::from(percent)))
+    };
+    let title = format!("{}: cycles over entries and % in front", search.title());
+    let mut chart = ChartBuilder::on(place)
+        .caption(title, ("sans-serif", 15))
+        .margin(8)
+        .build_cartesian_3d(0f64..extent(&lengths), 0f64..most, 0f64..extent(&percents))?;
+    chart.with_projection(|mut projection| {
+        projection.yaw = 0.6;
+        projection.pitch = 0.25;
+        projection.scale = 0.8;
+        projection.into_matrix()
+    });
+    chart
+        .configure_axes()
+        .x_labels(5)
+        .y_labels(5)
+        .z_labels(4)
+        .x_formatter(&|x| grouped(*x))
+        .y_formatter(&|y| grouped(*y))
+        .z_formatter(&|z| format!("{z:.0} %"))
+        .max_light_lines(1)
+        .draw()?;
+    // A face for each pair of neighbouring lengths and shares, from back to front.
+    let pairs = percents.windows(2).flat_map(|share| {
+        lengths
+            .windows(2)
+            .map(move |length| [length[0], length[1], share[0], share[1]])
+    });
+    let faces = pairs.filter_map(|[short, long, few, many]| {
+        let corners = [(short, few), (long, few), (long, many), (short, many)]
+            .map(|(length, percent)| corner(length, percent));
+        let corners: Option<Vec<_>> = corners.into_iter().collect();
+        corners
+    });
+    let colour = search.colour();
+    chart.draw_series(faces.flat_map(|corners| {
+        let outline = corners.iter().copied().chain(corners.first().copied());
+        let outline = PathElement::new(outline.collect::<Vec<_>>(), BLACK.mix(0.5));
+        let face = Polygon::new(corners, colour.mix(0.35).filled());
+        [face.into_dyn(), outline.into_dyn()]
+    }))?;
+    Ok(())
 }
 
 /// A curve.
 struct Curve {
     name: String,
     points: Vec<Point>,
-}
-
-fn draw_queues(
-    panels: &[(&str, Vec<Curve>)],
-    svg: &mut String,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let area = SVGBackend::with_string(svg, (960, 380)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let most = panels
-        .iter()
-        .flat_map(|(_, curves)| curves.iter().flat_map(|curve| &curve.points))
-        .fold((1f64, 1f64), |most, point| {
-            (most.0.max(point.0), most.1.max(point.1))
-        });
-    for ((title, curves), place) in panels.iter().zip(area.split_evenly((1, panels.len()))) {
-        let mut chart = ChartBuilder::on(&place)
-            .caption(*title, ("sans-serif", 18))
-            .margin(10)
-            .x_label_area_size(38)
-            .y_label_area_size(52)
-            .build_cartesian_2d(0f64..most.0, 0f64..1.1 * most.1)?;
-        chart
-            .configure_mesh()
-            .x_desc("entries in the queue")
-            .y_desc("cycles, barrier included")
-            .x_label_formatter(&|x| grouped(*x))
-            .y_label_formatter(&|y| grouped(*y))
-            .light_line_style(WHITE)
-            .draw()?;
-        let (mut walked, mut unit) = (0, 0);
-        for curve in curves {
-            let (place, colour) = if curve.name.starts_with("walked") {
-                (&mut walked, RED)
-            } else {
-                (&mut unit, BLUE)
-            };
-            // Curves of one colour become paler in order.
-            let colour = colour.mix(1.0 - 0.3 * f64::from(*place));
-            *place += 1;
-            chart
-                .draw_series(
-                    LineSeries::new(curve.points.iter().copied(), colour.stroke_width(2))
-                        .point_size(2),
-                )?
-                .label(&curve.name)
-                .legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2))
-                });
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE)
-            .border_style(BLACK.mix(0.3))
-            .draw()?;
-    }
-    area.present()?;
-    drop(area);
-    Ok(())
 }
 
 /// Draws the rows of `alcor bench collectives` as an SVG with a panel for each collective: cycles
@@ -891,20 +940,37 @@ mod tests {
     }
 
     #[test]
-    fn queues_have_a_panel_for_each_kind() {
-        let names = ["preposted-0-50", "list-preposted-8-100", "unexpected-8"];
-        let rows = names.map(|name| Row::new(name, 50.0).of("mpi2"));
+    fn queues_have_lines_for_each_kind_and_a_surface_for_each_search() {
+        let names = [
+            "unit256-preposted-8-100",
+            "unit128-preposted-0-50",
+            "unit128-preposted-8-50",
+            "unit128-preposted-0-100",
+            "unit128-preposted-8-100",
+            "processor-preposted-8-100",
+            "list-preposted-8-50",
+            "list-preposted-8-100-128",
+            "unit128-unexpected-8",
+        ];
+        let rows = names.map(|name| Row::new(name, 50.0));
         let picture = queues(&report(rows.to_vec())).unwrap();
         for text in [
-            "Posted receives",
             "Unexpected messages",
-            "walked, 100 %",
-            "matching unit",
+            "walk, half passed",
+            "processor (model)",
+            "processor (model): cycles over entries",
+            "walk: cycles over entries",
+            "unit of 128 cells: cycles over entries",
+            "unit of 256 cells: cycles over entries",
         ] {
             assert!(picture.contains(text), "{text}: {picture}");
         }
+        assert!(!picture.contains("NaN"), "{picture}");
+        // Each surface has three walls. That of two lengths and two shares has a face.
+        let polygons = picture.matches("<polygon").count();
+        assert_eq!(polygons, 4 * 3 + 1, "{picture}");
         assert!(matches!(
-            queues(&report(rows[..2].to_vec())),
+            queues(&report(rows[..8].to_vec())),
             Err(PlotError::NoRows(..))
         ));
     }
@@ -936,7 +1002,8 @@ mod tests {
             &["put-1", "get-4", "exchange-2x2-H4", "put-bandwidth-64"],
         );
         assert_eq!(rma.len(), 3, "{rma:?}");
-        assert_eq!(titles("alpu", &["preposted-8-50", "unexpected-8"]).len(), 2);
+        let queues = ["list-preposted-8-50", "list-unexpected-8"];
+        assert_eq!(titles("alpu", &queues).len(), 1);
         let messages = titles("messages", &["ping-pong-0", "ping-pong-8", "stream-8"]);
         assert_eq!(messages.len(), 2, "{messages:?}");
         assert_eq!(titles("messages", &["rate-pair", "send-8"]).len(), 0);
@@ -1003,28 +1070,6 @@ mod tests {
             boards(&reports, 8, |_| None),
             Err(PlotError::NoRows(..))
         ));
-    }
-
-    #[test]
-    fn a_surface_has_a_cell_for_each_length_and_share() {
-        let names = [
-            "preposted-0-0",
-            "preposted-512-50",
-            "list-preposted-512-50",
-            "preposted-0-100-16",
-        ];
-        let rows = names.map(|name| Row::new(name, 1234.0).of("mpi2"));
-        let picture = surface(&report(rows.to_vec())).unwrap();
-        assert_eq!(
-            picture.matches("1,234").count(),
-            3,
-            "rows with data are not part of the surface: {picture}"
-        );
-        assert!(
-            picture.contains("50 % in front") && !picture.contains("NaN"),
-            "{picture}"
-        );
-        assert!(surface(&report(Vec::new())).is_err());
     }
 
     #[test]
