@@ -254,11 +254,34 @@ fn messages_of_two_ranks_are_as_measured() {
     assert_eq!(bytes, 1 << 17, "rows of the document");
 }
 
+/// The coprocessor document's table of accumulates.
+fn accumulates_are_as_documented(boards: &[&BTreeMap<String, serde_json::Value>]) {
+    const RMA: &str = include_str!("../../../hw/rma/doc/rma.md");
+    let (_, table) = RMA.split_once("<!-- accumulates -->").expect("the table");
+    let (table, _) = table.split_once("<!-- end -->").expect("its end");
+    let lines: Vec<&str> = table.trim().lines().skip(2).collect();
+    assert_eq!(lines.len(), 4);
+    for (line, bytes) in lines.into_iter().zip([8, 64, 512, 4096]) {
+        let cells = boards.iter().flat_map(|board| {
+            ["accumulate", "get-accumulate"]
+                .into_iter()
+                .flat_map(move |kind| {
+                    let row = &board[&format!("{kind}-{bytes}")];
+                    ["measured", "limit"]
+                        .map(|what| row[what].as_f64().expect("a figure").to_string())
+                })
+        });
+        let cells: Vec<String> = cells.collect();
+        assert_eq!(line, format!("| {bytes} | {} |", cells.join(" | ")));
+    }
+}
+
 /// Both tables of streams: the README's, and the longer one of the coprocessor's document.
 #[test]
 fn streams_are_as_measured() {
     let board = measure(&["rma", "--config", "u280"]);
     let fast = measure(&["rma", "--config", "rma2-wide"]);
+    accumulates_are_as_documented(&[&measure(&["rma", "--config", "rma2"]), &fast]);
     let figure = |figures: &BTreeMap<String, serde_json::Value>, way: &str, bytes: u32| {
         let row = &figures[&format!("{way}-{bytes}")];
         format!("{:.1}", row["measured"].as_f64().expect("a figure"))

@@ -106,6 +106,16 @@ pub enum Signal<S> {
     Add(S),
 }
 
+impl<S> Signal<S> {
+    /// The atomic operation of the change, and its value.
+    fn parts(self) -> (AtomicOperation, S) {
+        match self {
+            Signal::Set(value) => (AtomicOperation::Swap, value),
+            Signal::Add(value) => (AtomicOperation::Add, value),
+        }
+    }
+}
+
 /// An atomic operation as the hardware takes it. Only the hardware checks the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -674,12 +684,49 @@ impl Rank {
         signal: Signal<S>,
     ) -> Result<()> {
         let put = self.iput(window, target, offset, local)?;
-        let (operation, value) = match signal {
-            Signal::Set(value) => (AtomicOperation::Swap, value),
-            Signal::Add(value) => (AtomicOperation::Add, value),
-        };
+        let (operation, value) = signal.parts();
         let fetch = self.ifetch_op(signals, target, signal_offset, operation, value)?;
         self.wait_all([put, fetch.into_request()])
+    }
+
+    /// [`Rank::put_signal`] with byte offsets, into windows of any type.
+    ///
+    /// # Errors
+    /// As [`Rank::put_signal`]. The hardware refuses a `signal_byte_offset` that is not a multiple of
+    /// the word's size.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Rights, Signal, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let bytes = rank.alloc_from(&[0u8; 16])?;
+    /// let window = rank.register(&bytes, Rights::ALL)?;
+    /// let me = rank.pid();
+    /// rank.put_signal_bytes(&window, me, 1, &[7u8, 8], &window, 8, Signal::Set(1u64))?;
+    /// assert_eq!(rank.read_vec(&bytes)?[..9], [0, 7, 8, 0, 0, 0, 0, 0, 1]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a put's arguments and a signal's"
+    )]
+    pub fn put_signal_bytes<W: Datatype, S: AtomicWord, V: Datatype>(
+        &mut self,
+        window: &Window<W>,
+        target: GlobalRank,
+        byte_offset: u64,
+        local: impl Buffer<Item = u8>,
+        signals: &Window<V>,
+        signal_byte_offset: u64,
+        signal: Signal<S>,
+    ) -> Result<()> {
+        let place = fits("byte offset", signal_byte_offset, u32::MAX)?;
+        let put = self.iput_bytes(window, target, byte_offset, local)?;
+        let (operation, value) = signal.parts();
+        let code = operation.code::<S>();
+        let fetch = self.start_atomic(Atomic::of(code, signals, target, place, value))?;
+        self.wait_all([put, fetch])
     }
 
     /// Waits until element `index` of `words`, a region of this rank, satisfies `done`. Returns the

@@ -441,6 +441,47 @@ typedef int32_t alcor_atomic;
 #endif // __cplusplus
 
 /**
+ * Values of alcor_compare_t.
+ */
+enum alcor_compare
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * The word is the value.
+     */
+    ALCOR_EQ = 1,
+    /**
+     * The word is not the value.
+     */
+    ALCOR_NE = 2,
+    /**
+     * The word is less than the value.
+     */
+    ALCOR_LT = 3,
+    /**
+     * The word is at most the value.
+     */
+    ALCOR_LE = 4,
+    /**
+     * The word is greater than the value.
+     */
+    ALCOR_GT = 5,
+    /**
+     * The word is at least the value.
+     */
+    ALCOR_GE = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_compare alcor_compare;
+#else
+typedef int32_t alcor_compare;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * The object behind an alcor_comm_t.
  */
 typedef struct alcor_comm alcor_comm;
@@ -535,6 +576,11 @@ typedef int32_t alcor_atomic_t;
  * The type of a collective's elements: one of alcor_type.
  */
 typedef int32_t alcor_type_t;
+
+/**
+ * The comparison of alcor_wait_until: one of alcor_compare.
+ */
+typedef int32_t alcor_compare_t;
 
 /**
  * The operation of a reduction: one of alcor_op.
@@ -887,6 +933,49 @@ alcor_result_t alcor_compare_swap(alcor_rank_t rank,
                                   uint32_t target,
                                   uint64_t window_offset,
                                   alcor_window_t window);
+
+/**
+ * Puts as alcor_put, then changes a word of rank `target`'s part of the window `signals`, at its
+ * byte `signal_offset`, and waits for both. A rank that finds the word changed finds the data.
+ * alcor_wait_until waits for the word. `signals` may be the same window as `window`.
+ *
+ * signal: the change of the word, ALCOR_ATOMIC_SWAP or ALCOR_ATOMIC_ADD. type: the type of the word
+ * and *value, an integer of 32 or 64 bits. The window `signals` needs both rights, and the offset is
+ * a multiple of the word's size.
+ *
+ * Errors: as alcor_put and alcor_fetch_op. The target checks put and signal separately: the word may
+ * be changed although the put was refused.
+ */
+alcor_result_t alcor_put_signal(alcor_rank_t rank,
+                                alcor_memory_t memory,
+                                size_t offset,
+                                size_t bytes,
+                                uint32_t target,
+                                uint64_t window_offset,
+                                alcor_window_t window,
+                                alcor_atomic_t signal,
+                                alcor_type_t type,
+                                const void *value,
+                                uint64_t signal_offset,
+                                alcor_window_t signals);
+
+/**
+ * Waits until the word at byte `offset` of a region of this rank's node memory compares with *value
+ * as `compare` states, and stores the word in *found. The library reads the word every 64 cycles.
+ *
+ * compare: one of alcor_compare. type: the type of the word, *value and *found, an integer of 32 or
+ * 64 bits. The offset is a multiple of the word's size. found: may be NULL; *found is unchanged if
+ * the call fails.
+ *
+ * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_ARGUMENT, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_wait_until(alcor_rank_t rank,
+                                alcor_memory_t memory,
+                                size_t offset,
+                                alcor_compare_t compare,
+                                alcor_type_t type,
+                                const void *value,
+                                void *found);
 
 /**
  * Combines `count` elements at `data` with rank `target`'s part of a window, from its byte

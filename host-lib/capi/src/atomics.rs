@@ -1,13 +1,48 @@
-//! Atomic operations on words of windows, and accumulates.
+//! Atomic operations on words of windows, puts with a signal, and accumulates.
 
 use std::ffi::c_void;
 
-use alcor::{AccumulateElement, AtomicOperation, AtomicWord, GlobalRank};
+use alcor::{AccumulateElement, AtomicOperation, AtomicWord, Datatype, GlobalRank, Signal};
 
-use crate::attached::{Attached, with};
+use crate::attached::{Attached, piece, with};
 use crate::failure::{Failure, Result};
 use crate::memory::{copy_out, readable, writable};
 use crate::types::{self, *};
+
+/// `body` with `T` as the type of words that a number means.
+macro_rules! of_word {
+    ($number:expr, $T:ident => $body:expr) => {{
+        macro_rules! arm {
+            ($type:ty) => {{
+                type $T = $type;
+                $body
+            }};
+        }
+        let number: alcor_type_t = $number;
+        match number {
+            number if number == alcor_type::ALCOR_U32 as alcor_type_t => arm!(u32),
+            number if number == alcor_type::ALCOR_I32 as alcor_type_t => arm!(i32),
+            number if number == alcor_type::ALCOR_U64 as alcor_type_t => arm!(u64),
+            number if number == alcor_type::ALCOR_I64 as alcor_type_t => arm!(i64),
+            _ => Err(Failure::Argument {
+                what: "type",
+                value: u64::from(number as u32),
+                rule: "words have ALCOR_I32, ALCOR_U32, ALCOR_I64 and ALCOR_U64",
+            }),
+        }
+    }};
+}
+
+/// The number at a C pointer.
+///
+/// # Safety
+/// `data` is null, or points to a number of type `T`.
+unsafe fn number<T: AtomicWord>(data: *const c_void) -> Result<T> {
+    let mut number = [T::default()];
+    // SAFETY: as the caller promises.
+    T::decode(unsafe { readable(data, T::BYTES as usize)? }, &mut number);
+    Ok(number[0])
+}
 
 /// A word of a window, and the values of C.
 struct Word {
@@ -32,13 +67,8 @@ impl Word {
     /// `value`, `old` and the value of [`Act::Compare`] are null, or point to a number of type `T`.
     unsafe fn act<T: AtomicWord>(&self, attached: &mut Attached, act: &Act) -> Result<()> {
         let bytes = T::BYTES as usize;
-        let number = |data: *const c_void| {
-            let mut number = [T::default()];
-            // SAFETY: as the caller promises.
-            T::decode(unsafe { readable(data, bytes)? }, &mut number);
-            Ok::<T, Failure>(number[0])
-        };
-        let value = number(self.value)?;
+        // SAFETY: as the caller promises.
+        let value = unsafe { number(self.value)? };
         writable(self.old, bytes)?;
         let window = attached.windows.get(self.window)?;
         let (rank, target) = (&mut attached.rank, GlobalRank(self.target));
@@ -47,7 +77,8 @@ impl Word {
                 rank.fetch_op_bytes(window, target, self.window_offset, operation, value)?
             }
             Act::Compare(expected) => {
-                let expected = number(expected)?;
+                // SAFETY: as the caller promises.
+                let expected = unsafe { number(expected)? };
                 rank.compare_swap_bytes(window, target, self.window_offset, expected, value)?
             }
         };
@@ -67,27 +98,7 @@ impl Word {
         act: &Act,
     ) -> Result<()> {
         // SAFETY: as the caller promises.
-        unsafe {
-            match number {
-                number if number == alcor_type::ALCOR_U32 as alcor_type_t => {
-                    self.act::<u32>(attached, act)
-                }
-                number if number == alcor_type::ALCOR_I32 as alcor_type_t => {
-                    self.act::<i32>(attached, act)
-                }
-                number if number == alcor_type::ALCOR_U64 as alcor_type_t => {
-                    self.act::<u64>(attached, act)
-                }
-                number if number == alcor_type::ALCOR_I64 as alcor_type_t => {
-                    self.act::<i64>(attached, act)
-                }
-                _ => Err(Failure::Argument {
-                    what: "type",
-                    value: u64::from(number as u32),
-                    rule: "atomic operations have ALCOR_I32, ALCOR_U32, ALCOR_I64 and ALCOR_U64",
-                }),
-            }
-        }
+        of_word!(number, T => unsafe { self.act::<T>(attached, act) })
     }
 }
 
@@ -153,6 +164,100 @@ pub unsafe extern "C" fn alcor_compare_swap(
     // SAFETY: as the header asks.
     with(rank, |attached| unsafe {
         word.act_on(attached, r#type, &Act::Compare(expected))
+    })
+}
+
+/// Puts as alcor_put, then changes a word of rank `target`'s part of the window `signals`, at its
+/// byte `signal_offset`, and waits for both. A rank that finds the word changed finds the data.
+/// alcor_wait_until waits for the word. `signals` may be the same window as `window`.
+///
+/// signal: the change of the word, ALCOR_ATOMIC_SWAP or ALCOR_ATOMIC_ADD. type: the type of the word
+/// and *value, an integer of 32 or 64 bits. The window `signals` needs both rights, and the offset is
+/// a multiple of the word's size.
+///
+/// Errors: as alcor_put and alcor_fetch_op. The target checks put and signal separately: the word may
+/// be changed although the put was refused.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_put_signal(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    bytes: usize,
+    target: u32,
+    window_offset: u64,
+    window: alcor_window_t,
+    signal: alcor_atomic_t,
+    r#type: alcor_type_t,
+    value: *const c_void,
+    signal_offset: u64,
+    signals: alcor_window_t,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        of_word!(r#type, T => {
+            // SAFETY: as the header asks.
+            let value = unsafe { number::<T>(value)? };
+            let signal = match types::atomic(signal)? {
+                AtomicOperation::Swap => Signal::Set(value),
+                AtomicOperation::Add => Signal::Add(value),
+                _ => {
+                    return Err(Failure::Argument {
+                        what: "signal",
+                        value: u64::from(signal as u32),
+                        rule: "it is ALCOR_ATOMIC_SWAP or ALCOR_ATOMIC_ADD",
+                    });
+                }
+            };
+            let window = attached.windows.get(window)?;
+            let signals = attached.windows.get(signals)?;
+            let local = piece(attached.memory.get(memory)?, offset, bytes)?;
+            let target = GlobalRank(target);
+            Ok(attached.rank.put_signal_bytes(
+                window,
+                target,
+                window_offset,
+                local,
+                signals,
+                signal_offset,
+                signal,
+            )?)
+        })
+    })
+}
+
+/// Waits until the word at byte `offset` of a region of this rank's node memory compares with *value
+/// as `compare` states, and stores the word in *found. The library reads the word every 64 cycles.
+///
+/// compare: one of alcor_compare. type: the type of the word, *value and *found, an integer of 32 or
+/// 64 bits. The offset is a multiple of the word's size. found: may be NULL; *found is unchanged if
+/// the call fails.
+///
+/// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_ARGUMENT, ALCOR_ERR_WATCHDOG.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_wait_until(
+    rank: alcor_rank_t,
+    memory: alcor_memory_t,
+    offset: usize,
+    compare: alcor_compare_t,
+    r#type: alcor_type_t,
+    value: *const c_void,
+    found: *mut c_void,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        of_word!(r#type, T => {
+            // SAFETY: as the header asks.
+            let value = unsafe { number::<T>(value)? };
+            let holds = types::compare::<T>(compare)?;
+            let bytes = T::BYTES as usize;
+            let word = piece(attached.memory.get(memory)?, offset, bytes)?.cast::<T>()?;
+            let word = attached.rank.wait_until(&word, 0, |word| holds(&word, &value))?;
+            if !found.is_null() {
+                let mut bytes = Vec::new();
+                T::encode(&[word], &mut bytes);
+                // SAFETY: as the header asks.
+                unsafe { copy_out(&bytes, found) };
+            }
+            Ok(())
+        })
     })
 }
 

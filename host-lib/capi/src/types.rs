@@ -298,6 +298,27 @@ pub enum alcor_atomic {
     ALCOR_ATOMIC_MAX = 7,
 }
 
+/// The comparison of alcor_wait_until: one of alcor_compare.
+pub type alcor_compare_t = i32;
+
+/// Values of alcor_compare_t.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum alcor_compare {
+    /// The word is the value.
+    ALCOR_EQ = 1,
+    /// The word is not the value.
+    ALCOR_NE = 2,
+    /// The word is less than the value.
+    ALCOR_LT = 3,
+    /// The word is at most the value.
+    ALCOR_LE = 4,
+    /// The word is greater than the value.
+    ALCOR_GT = 5,
+    /// The word is at least the value.
+    ALCOR_GE = 6,
+}
+
 /// The source of a receive or probe that takes messages of any rank.
 pub const ALCOR_ANY_SOURCE: u32 = 0xFFFF_FFFF;
 /// The tag of a receive or probe that takes messages of any tag.
@@ -378,6 +399,27 @@ pub fn atomic(operation: alcor_atomic_t) -> Result<AtomicOperation> {
         what: "operation",
         value: u64::from(operation as u32),
         rule: "it is one of alcor_atomic",
+    })
+}
+
+/// The comparison that a number means.
+pub fn compare<T: PartialOrd>(compare: alcor_compare_t) -> Result<fn(&T, &T) -> bool> {
+    use alcor_compare::*;
+    let known: [(alcor_compare, fn(&T, &T) -> bool); 6] = [
+        (ALCOR_EQ, T::eq),
+        (ALCOR_NE, T::ne),
+        (ALCOR_LT, T::lt),
+        (ALCOR_LE, T::le),
+        (ALCOR_GT, T::gt),
+        (ALCOR_GE, T::ge),
+    ];
+    let found = known
+        .into_iter()
+        .find(|(number, _)| *number as alcor_compare_t == compare);
+    found.map(|(_, it)| it).ok_or(Failure::Argument {
+        what: "compare",
+        value: u64::from(compare as u32),
+        rule: "it is one of alcor_compare",
     })
 }
 

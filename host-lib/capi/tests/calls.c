@@ -93,6 +93,48 @@ static void puts_and_gets(void)
     }
     CHECK(alcor_barrier(rank));
 
+    /* Bytes 2 to 4 of local memory to byte 1 of the right rank's part, and a word beside them: first its value, then a sum. */
+    const uint32_t first = 5 + me, second = UINT32_MAX;
+    const int64_t third = -3;
+    uint32_t word = 0;
+    int64_t long_word = 0;
+    memset(found, 0, sizeof found);
+    CHECK(alcor_write(rank, part, 0, found, 16));
+    CHECK(alcor_write(rank, local, 0, bytes, 16));
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_put_signal(rank, local, 2, 3, right, 1, window, ALCOR_ATOMIC_SWAP, ALCOR_U32, &first, 4, window));
+    CHECK(alcor_wait_until(rank, part, 4, ALCOR_NE, ALCOR_U32, &(uint32_t){0}, &word));
+    EXPECT_TRUE(word == 5 + left);
+    CHECK(alcor_read(rank, part, 0, found, 4));
+    EXPECT_TRUE(found[0] == 0 && found[1] == left * 16 + 2 && found[3] == left * 16 + 4);
+    CHECK(alcor_barrier(rank));
+    CHECK(alcor_put_signal(rank, local, 9, 1, right, 0, window, ALCOR_ATOMIC_ADD, ALCOR_U32, &second, 4, window));
+    CHECK(alcor_wait_until(rank, part, 4, ALCOR_LT, ALCOR_U32, &word, NULL));
+    CHECK(alcor_wait_until(rank, part, 4, ALCOR_EQ, ALCOR_U32, &(uint32_t){4 + left}, &word));
+    EXPECT_TRUE(word == 4 + left);
+    CHECK(alcor_read(rank, part, 0, found, 1));
+    EXPECT_TRUE(found[0] == left * 16 + 9);
+    CHECK(alcor_put_signal(rank, local, 0, 0, right, 0, window, ALCOR_ATOMIC_ADD, ALCOR_I64, &third, 8, window));
+    CHECK(alcor_wait_until(rank, part, 8, ALCOR_LE, ALCOR_I64, &third, &long_word));
+    EXPECT_TRUE(long_word == -3);
+    CHECK(alcor_wait_until(rank, part, 8, ALCOR_GE, ALCOR_I64, &third, &long_word));
+    CHECK(alcor_wait_until(rank, part, 8, ALCOR_GT, ALCOR_I64, &(int64_t){-4}, &long_word));
+    EXPECT_TRUE(alcor_put_signal(rank, local, 0, 4, right, 13, window, ALCOR_ATOMIC_ADD, ALCOR_U32, &second, 4, window) == ALCOR_ERR_WINDOW_BOUNDS);
+    EXPECT_TRUE(alcor_put_signal(rank, local, 0, 4, right, 0, window, ALCOR_ATOMIC_ADD, ALCOR_U32, &second, 6, window) == ALCOR_ERR_REFUSED);
+    EXPECT_TRUE(alcor_put_signal(rank, local, 13, 4, right, 0, window, ALCOR_ATOMIC_ADD, ALCOR_U32, &second, 4, window) == ALCOR_ERR_MEMORY_BOUNDS);
+    EXPECT_TRUE(alcor_put_signal(rank, local, 0, 4, right, 0, window, ALCOR_ATOMIC_XOR, ALCOR_U32, &second, 4, window) == ALCOR_ERR_ARGUMENT);
+    EXPECT_TRUE(alcor_put_signal(rank, local, 0, 4, right, 0, window, ALCOR_ATOMIC_ADD, ALCOR_F32, &second, 4, window) == ALCOR_ERR_ARGUMENT);
+    EXPECT_TRUE(alcor_put_signal(rank, local, 0, 4, right, 0, window, ALCOR_ATOMIC_ADD, ALCOR_U32, NULL, 4, window) == ALCOR_ERR_NULL);
+    word = 77;
+    EXPECT_TRUE(alcor_wait_until(rank, part, 14, ALCOR_EQ, ALCOR_U32, &word, &word) == ALCOR_ERR_MEMORY_BOUNDS);
+    EXPECT_TRUE(alcor_wait_until(rank, part, 2, ALCOR_EQ, ALCOR_U32, &word, &word) == ALCOR_ERR_ARGUMENT);
+    EXPECT_TRUE(alcor_wait_until(rank, part, 4, 0, ALCOR_U32, &word, &word) == ALCOR_ERR_ARGUMENT);
+    EXPECT_TRUE(alcor_wait_until(rank, part, 4, 7, ALCOR_U32, &word, &word) == ALCOR_ERR_ARGUMENT);
+    EXPECT_TRUE(alcor_wait_until(rank, part, 4, ALCOR_EQ, ALCOR_U8, &word, &word) == ALCOR_ERR_ARGUMENT);
+    EXPECT_TRUE(alcor_wait_until(rank, part, 4, ALCOR_EQ, ALCOR_U32, NULL, &word) == ALCOR_ERR_NULL);
+    EXPECT_TRUE(word == 77);
+    CHECK(alcor_barrier(rank));
+
     /* One that nobody waits for. */
     CHECK(alcor_iput(rank, local, 0, 4, right, 0, window, &request));
     CHECK(alcor_request_free(rank, &request));

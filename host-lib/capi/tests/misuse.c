@@ -44,6 +44,8 @@ static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
     EXPECT(expected, alcor_compare_swap(rank, ALCOR_U32, data, data, data, 0, 0, window));
     EXPECT(expected, alcor_accumulate(rank, ALCOR_SUM, ALCOR_U32, data, 1, 0, 0, window));
     EXPECT(expected, alcor_get_accumulate(rank, ALCOR_SUM, ALCOR_U32, data, data, 1, 0, 0, window));
+    EXPECT(expected, alcor_put_signal(rank, memory, 0, 8, 0, 0, window, ALCOR_ATOMIC_ADD, ALCOR_U32, data, 0, window));
+    EXPECT(expected, alcor_wait_until(rank, memory, 0, ALCOR_EQ, ALCOR_U32, data, data));
     EXPECT(expected, alcor_flush(rank, 0));
     EXPECT(expected, alcor_flush_all(rank));
     EXPECT(expected, alcor_wait(rank, &request, NULL));

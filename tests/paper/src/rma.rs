@@ -9,7 +9,8 @@
 //! bytes per cycle, from the first command to the completion of the last transfer.
 
 use alcor::{
-    BoardInfo, Cluster, Cycle, GlobalRank, Job, JobError, NodeAddr, Rank, Region, Request, Rights,
+    AccumulateOperation, BoardInfo, Cluster, Cycle, GlobalRank, Job, JobError, NodeAddr, Operation,
+    Rank, Region, Request, Rights,
 };
 use alcor_abi::{Opcode, PAPER_MAX_WORDS};
 
@@ -370,6 +371,7 @@ fn instructions(rank: &mut Rank, seed: u64) -> alcor::Result<Vec<Row>> {
         );
     }
     rows.extend(atomics(rank, &limit)?);
+    rows.extend(accumulates(rank, &limit)?);
     Ok(rows)
 }
 
@@ -439,6 +441,76 @@ fn atomics(rank: &mut Rank, limit: &impl Fn(u32, u32) -> f64) -> alcor::Result<V
     }
     rank.barrier()?;
     rows.push(Row::new("fetch-add-completion", cycles as f64).limit(limit(3, 1) - 1.0));
+    Ok(rows)
+}
+
+/// Bytes of the measured accumulates.
+const ACCUMULATE_BYTES: [u32; 4] = [8, 64, 512, 4096];
+
+/// Accumulates into memory of the other rank, sums of f64, without and with the old elements. All
+/// operands are written.
+fn accumulates(rank: &mut Rank, limit: &impl Fn(u32, u32) -> f64) -> alcor::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    if !rank.board().has_accumulate() {
+        return Ok(rows);
+    }
+    let is_first = rank.pid().0 == 0;
+    let peer = GlobalRank(1);
+    let most = ACCUMULATE_BYTES[ACCUMULATE_BYTES.len() - 1] as usize / 8;
+    let terms: Vec<f64> = (0..most).map(|at| 0.5 * at as f64).collect();
+    let source = rank.alloc_from(&terms)?;
+    let mut target = rank.alloc::<f64>(most)?;
+    let window = rank.register(&target, Rights::ALL)?;
+    let mut old = rank.alloc::<f64>(most)?;
+    let (none, found) = (rank.alloc_from(&[0u32])?, rank.alloc::<u32>(1)?);
+    let end = u64::from(ACCUMULATE_BYTES[ACCUMULATE_BYTES.len() - 1]) - 4;
+    for (name, fetches) in [("accumulate", false), ("get-accumulate", true)] {
+        for bytes in ACCUMULATE_BYTES {
+            let count = bytes as usize / 8;
+            rank.write(&mut target, 0, &vec![1.0; most])?;
+            rank.write(&mut old, 0, &vec![0.0; most])?;
+            rank.barrier()?;
+            if is_first {
+                // No operand of this one is an operand of the measured one.
+                let keep = AccumulateOperation::Keep;
+                rank.get_accumulate_bytes(&window, peer, end, &none, keep, found.clone())?;
+            }
+            let (mine, olds) = (source.slice(..count)?, old.slice(..count)?);
+            let mut request = None;
+            let cycles = epoch(rank, |rank| {
+                if is_first {
+                    let sum = Operation::Sum;
+                    request = Some(if fetches {
+                        rank.iget_accumulate(&window, peer, 0, &mine, sum, olds)?
+                    } else {
+                        rank.iaccumulate(&window, peer, 0, &mine, sum)?
+                    });
+                }
+                Ok(())
+            })?;
+            if let Some(request) = request {
+                rank.wait(request)?;
+            }
+            let commands = if fetches { 6 } else { 5 };
+            let name = format!("{name}-{bytes}");
+            let sums = terms.iter().map(|term| 1.0 + term).take(count);
+            let (sums, fetched) = match (rank.pid() == peer, fetches) {
+                (true, _) => (sums.collect(), 0),
+                (false, true) => (vec![1.0; most], count),
+                (false, false) => (vec![1.0; most], 0),
+            };
+            let is_right = |found: &[f64], begin: &[f64], rest: f64| {
+                found.starts_with(begin) && found[begin.len()..].iter().all(|&it| it == rest)
+            };
+            let (memory, olds) = (rank.read_vec(&target)?, rank.read_vec(&old)?);
+            assert!(
+                is_right(&memory, &sums, 1.0) && is_right(&olds, &vec![1.0; fetched], 0.0),
+                "{name} left {memory:?}, old elements {olds:?}"
+            );
+            rows.push(Row::new(name, cycles.into()).limit(limit(commands, bytes / 4)));
+        }
+    }
+    rank.deregister(window)?;
     Ok(rows)
 }
 
