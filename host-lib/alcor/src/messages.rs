@@ -101,6 +101,11 @@ pub(crate) struct Messages {
     pub(crate) contexts: Contexts,
     /// Cycles of a wait before it listens for the cause `crowded`.
     pub(crate) listen_after: u64,
+    /// Whether the library matches: receives of the program wait in `receives`, and the library
+    /// takes each message over, or gives it to one of them.
+    pub(crate) is_software: bool,
+    /// Maximum length of a message that is sent with its header, at most `fragment`.
+    pub(crate) eager: u32,
 }
 
 impl Messages {
@@ -132,6 +137,8 @@ impl Messages {
             overflow: Overflow::new(info, options),
             contexts: Contexts::default(),
             listen_after: LISTEN_AFTER,
+            is_software: false,
+            eager: info.fragment_bytes,
         }
     }
 
@@ -162,9 +169,15 @@ impl Messages {
         self.waiting() > 0 || self.overflow.is_active()
     }
 
+    /// Returns whether the library probes for waiting receives. A library that matches takes messages
+    /// over instead, except those that can't be taken over.
+    fn looks(&self) -> bool {
+        !self.receives.is_empty() && (!self.is_software || self.overflow.has_left())
+    }
+
     /// Time of the next probe for waiting receives.
     pub(crate) fn next_look(&self) -> Cycle {
-        if self.receives.is_empty() || self.busy {
+        if !self.looks() || self.busy {
             Cycle(u64::MAX)
         } else {
             self.look_at
@@ -201,7 +214,7 @@ impl Messages {
     /// Returns a queue whose first operation may be posted.
     fn next(&self) -> Option<Line> {
         let has_room = self.posted + self.claimed < self.room;
-        if !self.receives.is_empty() && self.posted < self.share() && has_room {
+        if self.may_post_receive() && self.posted < self.share() && has_room {
             return Some(Line::Receives);
         }
         if self.waiting == 0 {
@@ -213,6 +226,14 @@ impl Messages {
             !self.sends[target].is_empty() && sent < self.credit && fits
         };
         (0..self.sends.len()).find(may_go).map(Line::To)
+    }
+
+    /// Returns whether the first waiting receive may be posted before its message is known. The
+    /// receives of the library come first.
+    fn may_post_receive(&self) -> bool {
+        let first = self.receives.front();
+        let first = first.and_then(|queued| queued.outcome.message());
+        first.is_some_and(|receive| !self.is_software || receive.is_of_library())
     }
 
     /// Returns the first waiting receive that matches a message of this context.

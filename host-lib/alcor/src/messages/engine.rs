@@ -80,7 +80,7 @@ impl Progress {
     /// Probes for messages of the waiting receives, and posts the receives of found messages.
     /// Returns whether any message was found.
     fn serve_receives(&mut self) -> Result<bool> {
-        if self.messages.receives.is_empty() || self.port.now()? < self.messages.look_at {
+        if !self.messages.looks() || self.port.now()? < self.messages.look_at {
             return Ok(false);
         }
         let mut moved = false;
@@ -178,7 +178,7 @@ impl Progress {
         self.messages.began(&message);
         let opcode = match message.kind {
             MessageKind::Send
-                if message.length <= self.messages.fragment && !message.is_synchronous =>
+                if message.length <= self.messages.eager && !message.is_synchronous =>
             {
                 Opcode::XSend
             }

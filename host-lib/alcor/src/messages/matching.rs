@@ -66,6 +66,57 @@ impl Lab<'_> {
         self.rank.progress.messages.listen_after = cycles;
     }
 
+    /// Sets whether this rank's library matches messages with receives, in place of the hardware, for
+    /// comparison. The results are the same. The hardware then only queues the messages in order of
+    /// their arrival: the library posts no receive before its message is there. The library reads the
+    /// oldest message, and gives it to the first receive that matches, or keeps it in host memory.
+    /// Receives that have been posted before stay in the hardware, and come before later ones.
+    ///
+    /// On a board with kernels, the hardware still finds the messages that are longer than a
+    /// fragment: the library cannot keep them.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// rank.lab().match_in_software(true);
+    /// let (me, place) = (rank.pid(), rank.alloc::<u32>(1)?);
+    /// let receive = rank.irecv(me, 3, place)?;
+    /// assert_eq!(rank.lab().match_counters()?.posted, 0);
+    /// rank.send(me, 3, &[7u32])?;
+    /// assert_eq!(rank.wait_message(receive)?.tag, 3);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn match_in_software(&mut self, on: bool) {
+        self.rank.progress.messages.is_software = on;
+    }
+
+    /// Sets the maximum length in bytes of a message that this rank sends with its header. A longer
+    /// message is announced: the receiver fetches the payload when a receive has matched. A value
+    /// above the length of a fragment ([`BoardInfo::fragment_bytes`](crate::BoardInfo), the default)
+    /// counts as that length.
+    ///
+    /// An announced message occupies no fragment of the receiver, and never passes through one. It
+    /// takes another round trip.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{GlobalRank, Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(2))?.run(2, |rank| {
+    /// rank.lab().eager_limit(0);
+    /// let other = rank.neighbour(1);
+    /// let mut value = [0u8];
+    /// rank.sendrecv(other, 1, &[5u8], other, 1, &mut value)?;
+    /// assert_eq!(value, [5]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn eager_limit(&mut self, bytes: u32) {
+        let messages = &mut self.rank.progress.messages;
+        messages.eager = bytes.min(messages.fragment);
+    }
+
     /// Reads the counters of the engine, and the lengths of its queues.
     ///
     /// # Errors

@@ -182,6 +182,11 @@ impl Overflow {
         self.returned.load(Ordering::Acquire)
     }
 
+    /// Returns whether messages are left in the hardware's queue.
+    pub(super) fn has_left(&self) -> bool {
+        self.left > 0
+    }
+
     pub(super) fn listens(&self) -> bool {
         self.level.is_some()
     }
@@ -277,7 +282,11 @@ impl Progress {
     /// Returns the cycles of a wait after which a full quota, and after which one message raises the
     /// cause `crowded`.
     fn listening(&self) -> Option<[u64; 2]> {
-        let first = self.messages.listen_after;
+        let first = if self.messages.is_software {
+            0
+        } else {
+            self.messages.listen_after
+        };
         let times = [first, first.saturating_mul(ANY)];
         self.messages.overflow.bounce.map(|_| times)
     }

@@ -935,6 +935,106 @@ fn synchronous(context: &Context) -> Result {
     })
 }
 
+/// A message above the eager limit waits at its sender for a receive, also where the library of the
+/// receiver takes messages over; a message at the limit does not.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn eager_limit(context: &Context) -> Result {
+    if context.info().has_kernel() {
+        return Ok(());
+    }
+    let fragment = context.info().fragment_bytes;
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        rank.lab().take_over_after(0);
+        for (limit, length) in [(0, 0), (0, 1), (8, 8), (8, 9), (u32::MAX, fragment), (u32::MAX, fragment + 1)] {
+            rank.lab().eager_limit(limit);
+            let data = payload(context, me, u64::from(length), length as usize);
+            let data = rank.alloc_from(&data)?;
+            let mut send = rank.isend(to, 1, data)?;
+            // All ranks wait here, and take over what has arrived.
+            rank.barrier()?;
+            idle(rank, 2000)?;
+            rank.barrier()?;
+            let mut is_complete = false;
+            for _ in 0..20 {
+                is_complete = is_complete || rank.test(&mut send)?;
+            }
+            let place = format_args!("{me}: a send of {length} bytes, limit {limit}, is complete");
+            same(place, length <= limit.min(fragment), is_complete)?;
+            rank.barrier()?;
+            let mut found = vec![0; length as usize];
+            let status = rank.recv(from, 1, &mut found)?;
+            same(format_args!("{me}: length"), length, status.length)?;
+            let expected = payload(context, from, u64::from(length), length as usize);
+            same_bytes(format_args!("{me}: bytes"), &expected, &found)?;
+            if !is_complete {
+                rank.wait(send)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// With matching in the library, the same receives take the same messages, and the hardware matches
+/// none.
+#[alcor_test(ranks >= 1, needs = [Messages])]
+fn in_software(context: &Context) -> Result {
+    // The first seven messages meet the receives that wait; the others are unexpected.
+    let patterns = [Some(5), None, None, Some(7), None, Some(5), Some(6)];
+    let tags = [5, 7, 6, 5, 5, 6, 7, 5, 6, 7, 7, 5, 6, 5];
+    let later = [7, 7, 6, 6, 5, 5, 5];
+    // Calls for longer messages would be matched in the hardware.
+    let fragment = context.info().fragment_bytes;
+    let lengths: Vec<u32> = edges(context).into_iter().filter(|&length| length <= fragment).collect();
+    run(context, |rank| {
+        let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
+        let mut outcomes = Vec::new();
+        for is_software in [false, true] {
+            rank.lab().match_in_software(is_software);
+            let matched = |rank: &mut Rank| {
+                let counters = rank.lab().match_counters()?;
+                Ok::<u32, Error>(counters.posted_by_unit + counters.posted_by_walk)
+            };
+            let start = matched(rank)?;
+            let mut receives = Vec::new();
+            for (number, tag) in patterns.into_iter().enumerate() {
+                let source = if number % 2 == 0 { from.into() } else { Source::Any };
+                let place = rank.alloc::<u8>(fragment as usize)?;
+                let tag = tag.map_or(Tag::Any, Tag::from);
+                receives.push((rank.irecv(source, tag, place.clone())?, place));
+            }
+            if is_software {
+                let posted = rank.lab().match_counters()?.posted;
+                same(format_args!("{me}: receives in the hardware"), 0, posted)?;
+            }
+            rank.barrier()?;
+            let mut sends = Vec::new();
+            for ((number, tag), &length) in (0..).zip(tags).zip(lengths.iter().cycle()) {
+                let data = rank.alloc_from(&payload(context, me, number, length as usize))?;
+                sends.push(rank.isend(to, tag, data)?);
+            }
+            for tag in later {
+                let place = rank.alloc::<u8>(fragment as usize)?;
+                receives.push((rank.irecv(Source::Any, tag, place.clone())?, place));
+            }
+            let mut outcome = Vec::new();
+            for (receive, place) in receives {
+                let status = rank.wait_message(receive)?;
+                let bytes = rank.read_vec(&place.slice(..status.length as usize)?)?;
+                outcome.push((status.source, status.tag, bytes));
+            }
+            rank.wait_all(sends)?;
+            rank.barrier()?;
+            let found = matched(rank)? - start;
+            let place = format_args!("{me}: messages that found a receive in the hardware: {found}");
+            same(place, !is_software, found > 0)?;
+            outcomes.push(outcome);
+        }
+        rank.lab().match_in_software(false);
+        same(format_args!("{me}: messages by receive"), &outcomes[0], &outcomes[1])
+    })
+}
+
 /// Only its own receive takes a message that a matched probe has found: other receives, probes and
 /// matched probes pass it over, in the hardware and in host memory, for messages of every length.
 #[alcor_test(ranks >= 1, needs = [Messages])]

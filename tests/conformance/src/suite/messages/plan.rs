@@ -61,6 +61,11 @@ pub(super) struct Plan {
     longest: u32,
     /// Cycles of a wait before the library takes unexpected messages over.
     take_over_after: u64,
+    /// Maximum length of an eager message.
+    eager_limit: u32,
+    /// Number of steps after which a rank changes between matching in hardware and in its library;
+    /// 0: never. Odd ranks begin in the library then.
+    switches_after: usize,
 }
 
 /// Communicators that messages are sent in: the world, a copy, and all ranks backwards.
@@ -182,6 +187,8 @@ impl Plan {
             longest,
             thresholds: [Some(5), Some(0), None, Some(2)][number as usize % 4],
             take_over_after: [4096, 0, 60][number as usize / 2 % 3],
+            eager_limit: [u32::MAX, info.fragment_bytes / 2, 0][number as usize / 3 % 3],
+            switches_after: [0, usize::MAX, 0, 7][number as usize % 4],
         }
     }
 
@@ -214,6 +221,9 @@ impl Plan {
         };
         rank.lab().match_thresholds(self.thresholds, self.thresholds)?;
         rank.lab().take_over_after(self.take_over_after);
+        rank.lab().eager_limit(self.eager_limit);
+        let mut in_software = self.switches_after > 0 && me % 2 == 1;
+        rank.lab().match_in_software(in_software);
         rank.barrier()?;
         let mut run = Run {
             plan: self,
@@ -227,7 +237,11 @@ impl Plan {
             holds: Vec::new(),
         };
         let mut sends = Vec::new();
-        for &step in &self.steps[me] {
+        for (at, &step) in (1..).zip(&self.steps[me]) {
+            if self.switches_after > 0 && at % self.switches_after == 0 {
+                in_software = !in_software;
+                rank.lab().match_in_software(in_software);
+            }
             match step {
                 Step::Send(number) => {
                     let sent = &self.sends[me][number];
