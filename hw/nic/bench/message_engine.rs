@@ -1628,6 +1628,15 @@ fn message_engine_full() {
             bench.clean();
         }
         assert_eq!(bench.refusals, 9);
+        // The source of all these messages has no entry any more.
+        bench.quota = 1;
+        bench.register(rank::MESSAGE_QUOTA, 1);
+        bench.settle();
+        bench
+            .arrivals
+            .extend([1, 2].map(|id| Message { id, ..PLAIN }));
+        bench.settle();
+        assert_eq!((bench.unexpected.len(), bench.refusals), (1, 10));
     }
 }
 
