@@ -729,38 +729,42 @@ fn match_queue_stream() {
 }
 
 /// Searches in the unit follow each other every fourth cycle.
+fn rate(shape: Shape, entries: u64) {
+    let mut bench = Bench::new(shape);
+    bench.threshold(0);
+    for bits in 0..entries {
+        bench.append(Pattern { bits, mask: 0 });
+    }
+    bench.idle(300);
+    let mut taken = Vec::new();
+    let mut results = 0;
+    while results < entries {
+        // Out of order, so that entries leave from the middle.
+        let bits = (taken.len() as u64 * 7) % entries;
+        let values = [Op::Search as u64, bits, 0, 0, 0];
+        for (pin, value) in bench.pins.op.into_iter().zip(values) {
+            bench.dut.set(pin, 0, value);
+        }
+        let valid = taken.len() < entries as usize;
+        bench.dut.set(bench.pins.valid, 0, valid.into());
+        bench.dut.settle();
+        results += bench.dut.get(bench.pins.result[1], 0) * bench.dut.get(bench.pins.result[0], 0);
+        if valid && bench.dut.get(bench.pins.ready, 0) == 1 {
+            taken.push(bench.dut.cycle());
+        }
+        bench.dut.clock();
+        assert!(bench.dut.cycle() < 10_000, "{}", bench.place());
+    }
+    assert!(
+        taken.windows(2).all(|pair| pair[1] - pair[0] == 4),
+        "{taken:?}"
+    );
+}
+
 #[test]
 fn match_queue_rate() {
     for posted in [true, false] {
-        let mut bench = Bench::new(Shape::new(200, 64, 16, posted));
-        bench.threshold(0);
-        for bits in 0..60 {
-            bench.append(Pattern { bits, mask: 0 });
-        }
-        bench.idle(300);
-        let mut taken = Vec::new();
-        let mut results = 0;
-        while results < 60 {
-            // Out of order, so that entries leave from the middle.
-            let bits = (taken.len() as u64 * 7) % 60;
-            let values = [Op::Search as u64, bits, 0, 0, 0];
-            for (pin, value) in bench.pins.op.into_iter().zip(values) {
-                bench.dut.set(pin, 0, value);
-            }
-            let valid = taken.len() < 60;
-            bench.dut.set(bench.pins.valid, 0, valid.into());
-            bench.dut.settle();
-            results +=
-                bench.dut.get(bench.pins.result[1], 0) * bench.dut.get(bench.pins.result[0], 0);
-            if valid && bench.dut.get(bench.pins.ready, 0) == 1 {
-                taken.push(bench.dut.cycle());
-            }
-            bench.dut.clock();
-            assert!(bench.dut.cycle() < 10_000, "{}", bench.place());
-        }
-        assert!(
-            taken.windows(2).all(|pair| pair[1] - pair[0] == 4),
-            "{taken:?}"
-        );
+        rate(Shape::new(200, 64, 16, posted), 60);
+        rate(Shape { posted, ..SMALL }, SMALL.cells as u64);
     }
 }
