@@ -259,7 +259,7 @@ impl Port for SimPort {
 
     fn sight(&mut self) -> Result<Option<Sight>, Error> {
         self.check_here()?;
-        Ok(Some(self.scheduler.sight()))
+        Ok(Some(self.scheduler.sight(self.slot)))
     }
 
     fn wants_notes(&mut self) -> bool {

@@ -67,6 +67,8 @@ struct Run {
     idle: RankSet,
     /// The declared waits of ranks, by slot.
     declared: BTreeMap<usize, RankWait>,
+    /// The time of the declarations, by slot, as [`Scheduler::moment`] returns it.
+    told: BTreeMap<usize, u64>,
     /// The time of the board at which a rank's wait began, by slot.
     since: BTreeMap<usize, u64>,
     /// Ranks that died.
@@ -83,6 +85,7 @@ impl Run {
             waiting: RankSet::default(),
             idle: RankSet::default(),
             declared: BTreeMap::new(),
+            told: BTreeMap::new(),
             since: BTreeMap::new(),
             dead: RankSet::default(),
             outcome: None,
@@ -697,26 +700,44 @@ impl Scheduler {
 
     /// Declares the awaited event of a rank, or the end of its wait.
     pub(crate) fn tell_wait(&self, slot: usize, wait: Option<&RankWait>) {
-        let declared = &mut self.lock().run.declared;
+        let mut time = self.lock();
+        let moment = self.moment(&time, slot);
+        let Run { declared, told, .. } = &mut time.run;
         match wait {
             None => drop(declared.remove(&slot)),
             Some(wait) => {
                 let mut wait = wait.clone();
                 wait.rank = GlobalRank(slot as u32);
                 declared.insert(slot, wait);
+                told.insert(slot, moment);
             }
         }
     }
 
-    /// The state of the run.
-    pub(crate) fn sight(&self) -> Sight {
+    /// The end of the present window; for a single board, its time. Ranks act in any order until
+    /// this value changes.
+    fn moment(&self, time: &Time, slot: usize) -> u64 {
+        let (board, _) = self.place(slot);
+        match &time.windows {
+            Some(windows) => windows.end,
+            None => self.pool.with(board, |chip| chip.mailbox().now()),
+        }
+    }
+
+    /// The state of the run, as a rank sees it. The waits are those of earlier moments: what a rank
+    /// sees must not depend on the order of the ranks' threads.
+    pub(crate) fn sight(&self, slot: usize) -> Sight {
         let time = self.lock();
+        let moment = self.moment(&time, slot);
         let boards = 0..self.pool.boards();
         let moved = boards.map(|board| self.pool.with(board, |chip| chip.mailbox().moved()));
         let mut sight = Sight::default();
         sight.least_watchdog = self.options.watchdog;
         sight.moved = moved.max().unwrap_or_default();
-        sight.waits = time.run.declared.values().cloned().collect();
+        let is_earlier = |slot| time.run.told.get(slot).is_some_and(|&told| told < moment);
+        let waits = time.run.declared.iter();
+        let earlier = waits.filter(|(slot, _)| is_earlier(*slot));
+        sight.waits = earlier.map(|(_, wait)| wait.clone()).collect();
         sight
     }
 

@@ -457,7 +457,7 @@ module core #(
 
     logic unused_network;
     assign unused_network = ^{settings, abort_out, here, rank_resets, complete_ready, collective_write, kernel_post,
-                             phit_answer};
+                             phit_answer, phit_write_ready};
   end else begin : g_links
     board_network #(
         .RANKS       (RANKS),
