@@ -9,7 +9,7 @@ mod lists;
 
 fn main() -> io::Result<()> {
     let mut names = BTreeSet::from([lists::CONFIGS.to_owned()]);
-    let sources = lists::sources(&[lists::AROUND], |name| {
+    let sources = lists::sources(&lists::AROUND, |name| {
         names.insert(name.to_owned());
         fs::read_to_string(here(name))
     })?;

@@ -5,7 +5,7 @@
 //! root of the repository, with `/`.
 //!
 //! ```
-//! let names = alcor_hw::sources(&[alcor_hw::AROUND], |name| {
+//! let names = alcor_hw::sources(&alcor_hw::AROUND, |name| {
 //!     alcor_hw::text(name).map(str::to_owned).ok_or(name.to_owned())
 //! })?;
 //! assert!(names.iter().all(|name| alcor_hw::text(name).is_some()));

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 pub const BLOCKS: &str = "hw/core/blocks";
 /// File with the named configurations.
 pub const CONFIGS: &str = "hw/core/configs.toml";
-/// The block that contains `core` in simulation.
-pub const AROUND: &str = "dpi";
+/// The blocks around `core` in simulation: the link ends, and the block that contains `core`.
+pub const AROUND: [&str; 2] = ["link", "dpi"];
 /// Folder of the include files.
 pub const INCLUDES: &str = "hw/common/rtl";
 

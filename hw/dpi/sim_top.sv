@@ -1,4 +1,8 @@
+`include "assertions.svh"
+`include "shape.svh"
+
 import alcor_abi_pkg::*;
+import alcor_link_pkg::*;
 
 
 // No part of a board: nothing of it counts as covered or not.
@@ -59,7 +63,9 @@ module sim_top #(
     /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel.
     parameter int unsigned KERNEL = 0,
     /// 1: register slices at the AXI ports.
-    parameter bit SLICES = 1'b0
+    parameter bit SLICES = 1'b0,
+    /// 1: link ends between the switch and the links, which then carry frames; only with links.
+    parameter bit FRAMES = 1'b0
 ) (
     /// Clock.
     input  logic            clk_i,
@@ -75,7 +81,7 @@ module sim_top #(
     /// same multiplexer.
     input  logic            peek_i,
     /// Byte address in the BAR of the register shown on `peek_data_o`.
-    input  logic [16:0]     peek_addr_i,
+    input  logic [17:0]     peek_addr_i,
     /// Its value, in the same cycle.
     output logic [31:0]     peek_data_o,
     /// Asserted while a counter that always runs may decide something: a choice that could not be used waits for its next
@@ -85,6 +91,9 @@ module sim_top #(
 
   localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS;
   localparam int unsigned LinkW = PHIT_W + PhitHeadW;
+  // With link ends, the simulator sees words of frames in the places of phits.
+  localparam int unsigned WireDataW = FRAMES ? MacW : PHIT_W;
+  localparam int unsigned WireW = WireDataW + PhitHeadW;
   localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES);
 
   logic [RANKS-1:0] irq, move_valid;
@@ -98,6 +107,13 @@ module sim_top #(
   logic [LinkN-1:0] valid_in, credit_in, valid_out, credit_out;
   logic [LinkN-1:0][2:0] vc_in, credit_vc_in, vc_out, credit_vc_out;
   logic [LinkN-1:0][LinkW-1:0] phit_in, phit_out;
+  // The same at the simulator.
+  logic [LinkN-1:0] wire_valid_in, wire_credit_in, wire_valid_out, wire_credit_out;
+  logic [LinkN-1:0][2:0] wire_vc_in, wire_credit_vc_in, wire_vc_out, wire_credit_vc_out;
+  logic [LinkN-1:0][WireW-1:0] wire_in, wire_out;
+  logic link_rst_n;
+  logic [7:0] link_key;
+  logic [31:0] links_data;
 
   // Node memories, for who traces: seen from outside, so that `core` carries nothing for it.
   logic [RANKS-1:0] write_valid, phit_valid;
@@ -113,8 +129,8 @@ module sim_top #(
   assign u_core.u_host_port.g_rig.move_data   = move_data;
 
   assign u_core.u_host_port.g_rig.peek         = peek_i;
-  assign u_core.u_host_port.g_rig.peek_address = peek_addr_i;
-  assign peek_data_o                           = u_core.u_host_port.read_data;
+  assign u_core.u_host_port.g_rig.peek_address = peek_addr_i[16:0];
+  assign peek_data_o                           = peek_addr_i[17] ? links_data : u_core.u_host_port.read_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_monitor
     for (genvar p = 0; p < 2; p++) begin : g_plane
@@ -155,7 +171,7 @@ module sim_top #(
   host_bfm #(
       .RANKS (RANKS),
       .LINKS (LINKS),
-      .PHIT_W(PHIT_W),
+      .PHIT_W(WireDataW),
       .DATA_W(DATA_W)
   ) u_host_bfm (
       .clk_i           (clk_i),
@@ -180,17 +196,69 @@ module sim_top #(
       .phit_words_i    (phit_words),
       .axi_i           (to_host),
       .axi_o           (from_host),
-      .link_valid_i    (valid_out),
-      .link_vc_i       (vc_out),
-      .link_phit_i     (phit_out),
-      .link_credit_i   (credit_out),
-      .link_credit_vc_i(credit_vc_out),
-      .link_valid_o    (valid_in),
-      .link_vc_o       (vc_in),
-      .link_phit_o     (phit_in),
-      .link_credit_o   (credit_in),
-      .link_credit_vc_o(credit_vc_in)
+      .link_valid_i    (wire_valid_out),
+      .link_vc_i       (wire_vc_out),
+      .link_phit_i     (wire_out),
+      .link_credit_i   (wire_credit_out),
+      .link_credit_vc_i(wire_credit_vc_out),
+      .link_valid_o    (wire_valid_in),
+      .link_vc_o       (wire_vc_in),
+      .link_phit_o     (wire_in),
+      .link_credit_o   (wire_credit_in),
+      .link_credit_vc_o(wire_credit_vc_in)
   );
+
+  if (FRAMES) begin : g_frames
+    logic [LinkN-1:0] fault_out;
+
+    assign wire_vc_out = '0;
+    for (genvar l = 0; l < LinkN; l++) begin : g_fault
+      assign wire_credit_vc_out[l] = {2'b00, fault_out[l]};
+    end
+
+    sim_links #(
+        .LINKS   (LinkN),
+        .SHAPE   (`ALCOR_SHAPE),
+        .VC_DEPTH(VC_DEPTH)
+    ) u_links (
+        .clk_i             (clk_i),
+        .rst_ni            (rst_ni),
+        .link_rst_ni       (link_rst_n),
+        .key_i             (link_key),
+        .valid_i           (valid_out),
+        .vc_i              (vc_out),
+        .phit_i            (phit_out),
+        .credit_i          (credit_out),
+        .credit_vc_i       (credit_vc_out),
+        .valid_o           (valid_in),
+        .vc_o              (vc_in),
+        .phit_o            (phit_in),
+        .credit_o          (credit_in),
+        .credit_vc_o       (credit_vc_in),
+        .wire_valid_o      (wire_valid_out),
+        .wire_word_o       (wire_out),
+        .wire_fault_valid_o(wire_credit_out),
+        .wire_fault_o      (fault_out),
+        .wire_valid_i      (wire_valid_in),
+        .wire_word_i       (wire_in),
+        .wire_state_valid_i(wire_credit_in),
+        .wire_state_i      (wire_credit_vc_in),
+        .peek_addr_i       (peek_addr_i[11:0]),
+        .peek_data_o       (links_data)
+    );
+  end else begin : g_phits
+    assign links_data         = '0;
+    assign wire_valid_out     = valid_out;
+    assign wire_vc_out        = vc_out;
+    assign wire_out           = phit_out;
+    assign wire_credit_out    = credit_out;
+    assign wire_credit_vc_out = credit_vc_out;
+    assign valid_in           = wire_valid_in;
+    assign vc_in              = wire_vc_in;
+    assign phit_in            = wire_in;
+    assign credit_in          = wire_credit_in;
+    assign credit_vc_in       = wire_credit_vc_in;
+  end
 
   logic lite_awready, lite_wready, lite_bvalid, lite_arready, lite_rvalid;
   logic dma_awready, dma_wready, dma_bvalid, dma_arready, dma_rvalid, dma_rlast;
@@ -278,8 +346,11 @@ module sim_top #(
       .link_phit_o     (phit_out),
       .link_credit_o   (credit_out),
       .link_credit_vc_o(credit_vc_out),
-      .link_rst_no     (),
-      .link_key_o      ()
+      .link_rst_no     (link_rst_n),
+      .link_key_o      (link_key)
   );
+
+  `ALCOR_CHECK_PARAM(g_check_frames, !FRAMES || (LINKS != 0 && PHIT_W == LinkDataW),
+                     "sim_top: link ends need links, and phits of 256 bits")
 
 endmodule

@@ -7,14 +7,14 @@ mod forward;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use alcor::Launch;
+use alcor::{Launch, LinkCounts};
 use alcor_cosim::CosimBackend;
 use alcor_serve::{Runs, Server};
 use alcor_test::explain::{COMMANDS, PACKETS, Recorder, uri};
 use alcor_xdma::XdmaBackend;
 
 use crate::bench::with_option;
-use crate::exit::{CommandResult, Error};
+use crate::exit::{CommandResult, Error, Exit};
 use crate::{backends, build};
 use children::{Children, Start};
 
@@ -123,6 +123,7 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         None => (boards, None),
     };
     let ranks = args.ranks.map_or_else(|| boards.ranks(), Ok)?;
+    let links = boards.clone();
     let (sender, receiver) = children::event_channel();
     let of_server = sender.clone();
     let watch = move |event| of_server.send(event);
@@ -134,6 +135,13 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         prefix: !args.no_prefix,
     };
     let ended = Children::start(&start, sender, receiver)?.wait(|rank| server.ended(rank));
+    let has_failed = ended.exit() != Exit::Passed;
+    for link in links.links()? {
+        // A link that is not open yet is no trouble for ranks that have all they wanted.
+        if has_failed && link.trouble().is_some() || link.counts != LinkCounts::default() {
+            eprintln!("{link}");
+        }
+    }
     if let (Some(folder), Some(recorder)) = (&args.record, &recorder) {
         let file = folder.join(COMMANDS);
         fs::write(&file, recorder.commands()).map_err(Error::write(&file))?;

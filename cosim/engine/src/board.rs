@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use alcor::{Board, Error, LocalRank, PageOffset, Port, Topology};
+use alcor_abi::LINKS_PAGE;
 use verimodel::Model;
 
 use crate::chip::Chip;
@@ -146,6 +147,8 @@ impl SimBoard {
         let play = || {
             let mut chip = Chip::new(
                 &format!("{} (bare)", self.name()),
+                self.number(),
+                self.scheduler.topology(),
                 &self.model,
                 self.shape(),
                 &options,
@@ -167,6 +170,18 @@ impl Board for SimBoard {
         check_register(offset, self.name())?;
         self.scheduler
             .with_chip(self.number, |chip| chip.peek(offset.0))
+            .map_err(|error| error.on(self.name()))
+    }
+
+    /// Takes no time, as [`read32`](Board::read32).
+    fn read_links32(&self, offset: PageOffset) -> Result<Option<u32>, Error> {
+        check_register(offset, self.name())?;
+        if !self.shape().frames {
+            return Ok(None);
+        }
+        self.scheduler
+            .with_chip(self.number, |chip| chip.peek(LINKS_PAGE + offset.0))
+            .map(Some)
             .map_err(|error| error.on(self.name()))
     }
 

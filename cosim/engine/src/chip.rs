@@ -1,5 +1,6 @@
 //! The model of a board with its mailbox: reset, clock, registers and node memory.
 
+use alcor::Topology;
 use alcor_abi::board;
 use verimodel::{Coverage, Instance, Model, Signal};
 
@@ -55,6 +56,8 @@ enum Done {
 /// An instance of a board's model.
 pub(crate) struct Chip {
     name: String,
+    number: u32,
+    topology: Topology,
     model: Model,
     shape: Shape,
     options: Options,
@@ -104,19 +107,24 @@ struct Start {
 }
 
 impl Chip {
-    /// Makes an instance and resets it.
+    /// Makes an instance of board `number` and resets it.
     pub(crate) fn new(
         name: &str,
+        number: u32,
+        topology: &Topology,
         model: &Model,
         shape: Shape,
         options: &Options,
     ) -> Result<Self, CosimError> {
-        let instance = powered_up(model, name, Mailbox::new(shape, options), options)?;
+        let mailbox = Mailbox::new(shape, options, number, topology);
+        let instance = powered_up(model, name, mailbox, options)?;
         let memories = (0..shape.ranks as usize)
             .map(|rank| NodeMemory::find(&instance, rank, shape.banks()))
             .collect::<Result<_, _>>()?;
         let mut chip = Self {
             name: name.into(),
+            number,
+            topology: *topology,
             model: model.clone(),
             shape,
             options: options.clone(),
@@ -267,7 +275,7 @@ impl Chip {
     }
 
     fn replace(&mut self) -> Result<(), CosimError> {
-        let mailbox = Mailbox::new(self.shape, &self.options);
+        let mailbox = Mailbox::new(self.shape, &self.options, self.number, &self.topology);
         let mut fresh = powered_up(&self.model, &self.name, mailbox, &self.options)?;
         if self.model.has_coverage() {
             self.covered.merge(self.instance.coverage()?);

@@ -84,7 +84,10 @@ impl SimCluster {
         let chips = numbers
             .clone()
             .zip(&names)
-            .map(|(number, name)| Chip::new(name, model, shape, &of_board(number)))
+            .map(|(number, name)| {
+                let options = of_board(number);
+                Chip::new(name, number, &topology, model, shape, &options)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = options.threads.unwrap_or(cores).min(chips.len());

@@ -13,8 +13,10 @@ use alcor_hw::CONFIGS;
 use serde::{Deserialize, Deserializer};
 use verimodel::Optimise;
 
+use crate::frames;
 use crate::log::RECORDS;
 use crate::log::files::PacketFormat;
+use crate::medium::{CableFault, CableOutage, Chance, LinkFaults};
 use crate::rank_set::MAX_RANKS;
 use crate::{CosimError, Hardware, LinkFigures, Profile};
 
@@ -324,6 +326,7 @@ pub(crate) const LINKS: &str = "LINKS";
 pub(crate) const STAGES: &str = "STAGES";
 pub(crate) const PHIT_W: &str = "PHIT_W";
 pub(crate) const DATA_W: &str = "DATA_W";
+pub(crate) const FRAMES: &str = "FRAMES";
 const KERNEL: &str = "KERNEL";
 /// Default width of a kernel's memory port, in bits.
 const KERNEL_BITS: u64 = 32;
@@ -359,6 +362,7 @@ fn check(param: &str, value: u64) -> Result<(), &'static str> {
         LINKS if ![0, 2, 4, 6].contains(&value) => Err("0, 2, 4 or 6"),
         PHIT_W if ![256, 512].contains(&value) => Err("256 or 512"),
         DATA_W if ![32, 256, 512].contains(&value) => Err("32, 256 or 512"),
+        FRAMES if value > 1 => Err("0 or 1"),
         KERNEL if ![32, 64, 128, 256, 512].contains(&value) => Err("32, 64, 128, 256 or 512"),
         _ => Ok(()),
     }
@@ -408,6 +412,21 @@ pub(crate) fn check_links(
         })
     };
     let links = u64::from(topology.links());
+    if params.get(FRAMES).is_some_and(|&frames| frames != 0) {
+        if links == 0 {
+            require(
+                FRAMES,
+                &|_| false,
+                "0 without links; frames need a configuration with several boards, such as ring2"
+                    .into(),
+            )?;
+        }
+        require(
+            PHIT_W,
+            &|value| value == 256,
+            "256, the width of a phit in a frame".into(),
+        )?;
+    }
     if links == 0 {
         return match params.get(LINKS) {
             None | Some(0) => Ok(()),
@@ -513,7 +532,11 @@ pub struct Options {
     /// `link-gbps`: rate of the links in gigabits per second, instead of the configuration's;
     /// stored in megabits per second.
     pub link_mbps: Option<u32>,
+    /// `link-errors`, `link-bursts`, `link-lost`, `link-cable`, `link-dark`, `link-mute`,
+    /// `link-skew`, `link-seed`: faults of the links, with `links=frames`; default none.
+    pub link_faults: LinkFaults,
     /// Names in capitals: parameters of the model, which replace those of the configuration.
+    /// `links=frames` sets FRAMES to 1, and `links=phits` to 0.
     pub params: BTreeMap<String, u64>,
 }
 
@@ -522,7 +545,8 @@ pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
 /// The environment variable with the minimum limit of a wait.
 pub(crate) const WATCHDOG_VARIABLE: &str = "ALCOR_WATCHDOG_CYCLES";
 const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, \
-     guards, optimise, skip, power-up, away, attach, watchdog, threads, link-latency, link-gbps";
+     guards, optimise, skip, power-up, away, attach, watchdog, threads, links, link-latency, link-gbps, \
+     link-errors, link-bursts, link-lost, link-cable, link-dark, link-mute, link-skew, link-seed";
 
 impl Options {
     /// Returns the default options, with `ALCOR_AWAY_SECONDS` and `ALCOR_WATCHDOG_CYCLES`.
@@ -559,6 +583,7 @@ impl Options {
             threads: None,
             link_latency: None,
             link_mbps: None,
+            link_faults: LinkFaults::default(),
             params: BTreeMap::new(),
         })
     }
@@ -589,9 +614,51 @@ impl Options {
                 return Err(bad(option, "", "a configuration with links beside it"));
             }
         }
+        let frames = self
+            .params
+            .get(FRAMES)
+            .or_else(|| config.params.get(FRAMES));
+        if frames.is_some_and(|&frames| frames != 0) {
+            return self.fill_in_frames(config);
+        }
+        if self.link_faults != LinkFaults::default() {
+            return Err(bad(
+                "link-errors and other faults",
+                "",
+                "links=frames beside them: plain phits have no checksum and are not repeated",
+            ));
+        }
         self.link_latency = self.link_latency.or(config.link.latency);
         self.link_mbps = self.link_mbps.or(config.link.mbps);
         Ok(())
+    }
+
+    /// The same for links that carry frames.
+    fn fill_in_frames(&mut self, config: &Config) -> Result<(), CosimError> {
+        let (rates, topology) = (frames::RATES, config.topology());
+        if self.link_mbps.is_some_and(|mbps| !rates.contains(&mbps)) {
+            return Err(bad("link-gbps", "", "10 to 85 with links=frames"));
+        }
+        let latency = self.link_latency.or(config.link.latency);
+        if latency.is_some_and(|latency| latency > frames::MAX_LATENCY) {
+            let expected = format!("{} at most with links=frames", frames::MAX_LATENCY);
+            return Err(bad("link-latency", "", &expected));
+        }
+        let most = *rates.end();
+        self.link_latency = latency.or(Some(frames::LATENCY));
+        let mbps = self.link_mbps.or(config.link.mbps).unwrap_or(most);
+        self.link_mbps = Some(mbps.clamp(*rates.start(), most));
+        let (boards, links) = topology.map_or((0, 0), |it| (it.boards(), it.links()));
+        let outages = &self.link_faults.outages;
+        let is_there = |outage: &&CableOutage| outage.board < boards && outage.port < links;
+        match outages.iter().find(|outage| !is_there(outage)) {
+            None => Ok(()),
+            Some(outage) => Err(bad(
+                outage.fault.option(),
+                &format!("{}.{}@...", outage.board, outage.port),
+                &format!("a board below {boards} and a port below {links}"),
+            )),
+        }
     }
 
     /// Splits a URI without its scheme into the configuration's name and the options after `?`.
@@ -692,6 +759,22 @@ impl Options {
                 let mbps = mbps_of(value).ok_or_else(|| bad(option, value, RATE_RULE))?;
                 self.link_mbps = Some(mbps);
             }
+            "links" => {
+                let is_framed = match value {
+                    "phits" => false,
+                    "frames" => true,
+                    _ => return Err(bad(option, value, "phits or frames")),
+                };
+                self.params.insert(FRAMES.into(), is_framed.into());
+            }
+            "link-errors" => self.link_faults.errors = chance(option, value)?,
+            "link-bursts" => self.link_faults.bursts = chance(option, value)?,
+            "link-lost" => self.link_faults.lost = chance(option, value)?,
+            "link-skew" => self.link_faults.skew = number(option, value)?,
+            "link-seed" => self.link_faults.seed = number(option, value)?,
+            "link-cable" => self.outages(CableFault::Pulled, value)?,
+            "link-dark" => self.outages(CableFault::Dark, value)?,
+            "link-mute" => self.outages(CableFault::Mute, value)?,
             _ if is_param(option) => {
                 let number = number(option, value)?;
                 check(option, number).map_err(|expected| bad(option, value, expected))?;
@@ -706,6 +789,50 @@ impl Options {
         }
         Ok(())
     }
+}
+
+impl Options {
+    /// Adds outages, each in the form `BOARD.PORT@FROM-TO` or `BOARD.PORT@FROM-`.
+    fn outages(&mut self, fault: CableFault, value: &str) -> Result<(), CosimError> {
+        for item in value.split(',') {
+            let outage = outage(fault, item).ok_or_else(|| {
+                let expected = "BOARD.PORT@FROM-TO in cycles, such as 0.1@5000-9000, or 0.1@5000- \
+                                for ever; several with commas between them";
+                bad(fault.option(), value, expected)
+            })?;
+            self.link_faults.outages.push(outage);
+        }
+        Ok(())
+    }
+}
+
+fn outage(fault: CableFault, item: &str) -> Option<CableOutage> {
+    let (place, cycles) = item.split_once('@')?;
+    let (board, port) = place.split_once('.')?;
+    let (from, to) = cycles.split_once('-')?;
+    let from = from.parse().ok()?;
+    let to = if to.is_empty() {
+        Some(u64::MAX)
+    } else {
+        to.parse().ok()
+    };
+    Some(CableOutage {
+        fault,
+        board: board.parse().ok()?,
+        port: port.parse().ok()?,
+        cycles: from..to.filter(|&to| to > from)?,
+    })
+}
+
+fn chance(option: &str, value: &str) -> Result<Chance, CosimError> {
+    let parsed = value.parse().ok().and_then(Chance::new);
+    parsed.ok_or_else(|| {
+        bad(
+            option,
+            value,
+            "a probability from 0 to less than 1, such as 1e-5",
+        )
+    })
 }
 
 fn bad(option: &str, value: &str, expected: &str) -> CosimError {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
+use alcor::Topology;
 use alcor_abi::PAGE_BYTES;
 use verimodel::Model;
 
@@ -56,7 +57,14 @@ impl FreeBoard {
     ) -> Result<Self, CosimError> {
         Ok(Self {
             shape,
-            chip: Mutex::new(Chip::new(name, model, shape, options)?),
+            chip: Mutex::new(Chip::new(
+                name,
+                0,
+                &Topology::single(),
+                model,
+                shape,
+                options,
+            )?),
             accesses: AtomicU32::new(0),
             risen: AtomicU32::new(0),
         })

@@ -89,7 +89,7 @@ impl Hardware {
         &self,
         read: impl FnMut(&str) -> Result<String, CosimError>,
     ) -> Result<Sources, CosimError> {
-        let names = alcor_hw::sources(&[AROUND], read)?;
+        let names = alcor_hw::sources(&AROUND, read)?;
         Ok(match self {
             Self::Clone(root) => {
                 let paths: Vec<_> = names.iter().map(|name| root.join(name)).collect();

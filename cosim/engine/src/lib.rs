@@ -76,6 +76,10 @@
 //! phits and credits are carried to the other ends, and the next window begins. Nothing depends on
 //! the speed of threads: cycle counts and traffic are the same for any number of threads.
 //!
+//! With option `links=frames`, the boards have the link ends of a card, and the links carry words of
+//! frames, with [faults](LinkFaults) if the options ask for them. Windows are the same. The latency
+//! is then 90 cycles and the rate 85 Gb/s, unless options set them.
+//!
 //! Boards are reset together: the first reset after a run resets all boards, and the resets of the
 //! others have no effect. After a reset, node memory is zero. A reset is refused while any board
 //! has a port attached.
@@ -93,7 +97,9 @@
 //! record of the edge at the end of its cycle (8 bytes), port (1), channel (1) and its bits in
 //! whole words. A credit has a record of 14 bytes as above, with 0x40 + port for the stream, 0 for
 //! the last and the channel for the word. Records are in the order of edges; at one edge, phits
-//! come first, then ports in order. Its `traffic_digest` is the CRC-32 of both digests, 4 bytes
+//! come first, then ports in order. With `links=frames`, the phits and credits are those in the
+//! frames that are sent for the first time: a phit at the last word of its group, and the credits of
+//! a frame, which are one record, at its first word. Its `traffic_digest` is the CRC-32 of both digests, 4 bytes
 //! each.
 //!
 //! # Timeline and packet log
@@ -127,11 +133,13 @@ mod config;
 mod digest;
 mod dma;
 mod error;
+mod frames;
 mod free;
 mod hardware;
 mod link;
 mod log;
 mod mailbox;
+mod medium;
 mod memory;
 mod model;
 mod pool;
@@ -153,6 +161,7 @@ pub use free::FreeBoard;
 pub use hardware::{Hardware, ROOT_VARIABLE, core_sources};
 pub use log::packet::{LoggedPacket, PacketHeader, PhitHeader, Place};
 pub use mailbox::{EFFECT_CYCLES, SETTLE_CYCLES};
+pub use medium::{CableFault, CableOutage, Chance, LinkFaults};
 pub use model::Shape;
 pub use port::{POLL_CYCLES, PORT_QUEUE};
 pub use profile::Profile;

@@ -3,16 +3,17 @@
 //!
 //! While the clock runs, this code does not lock, allocate or print, except at the end of a wait.
 
-use alcor::Note;
+use alcor::{Note, Topology};
 use crc32fast::Hasher;
 use verimodel::{Dpi, Flow};
 
 use crate::axi::Answer;
 use crate::digest::Digest;
+use crate::frames::FrameEnds;
 use crate::link::{Arrival, Link, Setting};
 use crate::log::{COLLECTIVE_UNIT, Log};
 use crate::model::{AXI_TICK, HOST_TICK, LINK_RECV, LINK_SEND, MEMORY, MONITOR};
-use crate::wire::Ends;
+use crate::wire::{Ends, PhitEnds};
 use crate::{Options, Shape};
 
 /// Cycles from the offer of a write until a read sees its effect. A write acts at the edge that
@@ -147,14 +148,23 @@ pub(crate) struct Mailbox {
 const NEVER: u64 = u64::MAX;
 
 impl Mailbox {
-    pub(crate) fn new(shape: Shape, options: &Options) -> Self {
+    /// The mailbox of board `number`.
+    pub(crate) fn new(shape: Shape, options: &Options, number: u32, topology: &Topology) -> Self {
         let Shape {
             ranks,
             node_bytes,
             links,
             phit_bits,
             data_bits,
+            frames,
         } = shape;
+        let figures = options.link_figures();
+        let ends = if frames {
+            let media = options.link_faults.media(number, topology);
+            Ends::Frames(FrameEnds::new(figures, media))
+        } else {
+            Ends::Phits(PhitEnds::new(links, phit_bits, figures))
+        };
         Self {
             cycle: 0,
             lanes: (0..ranks).map(|_| Lane::default()).collect(),
@@ -169,8 +179,7 @@ impl Mailbox {
                 .figures()
                 .map(|figures| Box::new(Link::new(figures, node_bytes))),
             setting: None,
-            ends: (links != 0)
-                .then(|| Box::new(Ends::new(links, phit_bits, options.link_figures()))),
+            ends: (links != 0).then(|| Box::new(ends)),
             arrival: NEVER,
             digest: Digest::new(),
             log: options.log.map(|limit| Box::new(Log::new(shape, limit))),
@@ -189,7 +198,7 @@ impl Mailbox {
             link.reset();
         }
         if let Some(ends) = &mut self.ends {
-            ends.reset();
+            ends.reset(self.cycle);
         }
         if let Some(log) = &mut self.log {
             log.reset(self.cycle);
@@ -229,7 +238,7 @@ impl Mailbox {
             lane.backlog() == 0 && !is_raised && lane.woken.is_none()
         };
         self.setting.is_none()
-            && ends.is_none_or(|ends| ends.next() == NEVER && !ends.has_sent())
+            && ends.is_none_or(|ends| ends.next(self.cycle) == NEVER && !ends.has_sent())
             && link.is_none_or(|link| link.due(self.cycle) == NEVER)
             && self.lanes.iter().enumerate().all(is_calm)
     }
@@ -273,7 +282,7 @@ impl Mailbox {
     pub(crate) fn with_ends(&mut self, action: &mut dyn FnMut(&mut Ends)) {
         if let Some(ends) = &mut self.ends {
             action(ends);
-            self.arrival = ends.next();
+            self.arrival = ends.next(self.cycle);
         }
     }
 
@@ -379,6 +388,12 @@ impl Mailbox {
     /// Starts the link accesses of the waits, in the order of ranks. Called before time moves.
     pub(crate) fn begin(&mut self) {
         self.alarm = self.cycle + 1;
+        if self.cycle == 0
+            && let Some(ends) = &mut self.ends
+        {
+            ends.begin();
+            self.arrival = ends.next(0);
+        }
         let Some(link) = &mut self.link else { return };
         let now = self.cycle;
         for (rank, lane) in self.lanes.iter_mut().enumerate() {
@@ -560,14 +575,15 @@ impl Mailbox {
     fn link_recv(&mut self, output: &mut [u32]) {
         if let Some(ends) = &mut self.ends {
             ends.receive(self.cycle, output);
-            self.arrival = ends.next();
+            self.arrival = ends.next(self.cycle);
         }
     }
 
     fn link_send(&mut self, input: &[u32]) {
-        (self.touched, self.moved) = (self.cycle, self.cycle);
+        self.touched = self.cycle;
         if let Some(ends) = &mut self.ends {
             ends.send(self.cycle, input, |port, channel, arrives, phit| {
+                self.moved = self.cycle;
                 if let Some(log) = &mut self.log {
                     log.phit(
                         port,
@@ -579,6 +595,7 @@ impl Mailbox {
                     );
                 }
             });
+            self.arrival = ends.next(self.cycle);
         }
     }
 

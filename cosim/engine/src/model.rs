@@ -8,7 +8,7 @@ use std::sync::Arc;
 use alcor_hw::CONFIGS;
 use verimodel::{Build, BuildEvent, Model, Optimise, Sources};
 
-use crate::config::{DATA_W, KernelConfig, LINKS, NODE_BYTES, PHIT_W, RANKS};
+use crate::config::{DATA_W, FRAMES, KernelConfig, LINKS, NODE_BYTES, PHIT_W, RANKS};
 use crate::{Configs, CosimError, Hardware, Options};
 
 /// The module on top of a simulated board.
@@ -81,6 +81,8 @@ pub struct Shape {
     pub phit_bits: u32,
     /// Bits of a beat of the coprocessors' streams.
     pub data_bits: u32,
+    /// Whether the board has link ends, so that its links carry frames.
+    pub frames: bool,
 }
 
 impl Shape {
@@ -93,6 +95,7 @@ impl Shape {
             links: param(LINKS),
             phit_bits: param(PHIT_W),
             data_bits: params.get(DATA_W).map_or(32, |&value| value as u32),
+            frames: param(FRAMES) != 0,
         }
     }
 

@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use alcor::{Cycle, Error, GlobalRank, LocalRank, RankWait, Sight, Topology};
+use alcor::{
+    Cycle, Error, GlobalRank, LinkState, LocalRank, PageOffset, RankWait, Sight, Topology,
+};
+use alcor_abi::LINKS_PAGE;
 
 use crate::chip::Chip;
 use crate::log::Log;
@@ -51,6 +54,7 @@ pub(crate) enum RunOutcome {
 pub(crate) struct Stall {
     at: u64,
     waits: Vec<RankWait>,
+    links: Arc<Vec<LinkState>>,
 }
 
 /// A run: from the first port to the last.
@@ -194,6 +198,10 @@ impl Scheduler {
 
     pub(crate) fn shape(&self) -> Shape {
         self.shape
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
     }
 
     /// Returns whether host accesses travel over a link, and take time.
@@ -601,8 +609,27 @@ impl Scheduler {
         let stall = Arc::new(Stall {
             at: now.max().unwrap_or_default(),
             waits: run.declared.values().cloned().collect(),
+            links: self.links().into(),
         });
         self.end_with(run, &RunOutcome::Stalled(stall))
+    }
+
+    /// The state of all link ends. A board whose model has failed has none.
+    fn links(&self) -> Vec<LinkState> {
+        let ports = if self.shape.frames {
+            self.shape.links
+        } else {
+            0
+        };
+        let ends =
+            (0..self.pool.boards()).flat_map(|board| (0..ports).map(move |port| (board, port)));
+        ends.filter_map(|(board, port)| {
+            self.pool.with(board, |chip| {
+                let read = |offset: PageOffset| chip.peek(LINKS_PAGE + offset.0).map(Some);
+                LinkState::read(board as u32, port, read).ok().flatten()
+            })
+        })
+        .collect()
     }
 
     fn has_news(&self) -> bool {
@@ -808,6 +835,7 @@ impl Scheduler {
             RunOutcome::Stalled(stall) => Error::Deadlock {
                 at: Cycle(stall.at),
                 waits: stall.waits.clone(),
+                links: stall.links.clone(),
             },
             RunOutcome::Failed { board, error } => error.on(&self.names[board]),
             RunOutcome::Lost => CosimError::Lost.on(&self.names[self.place(slot).0]),

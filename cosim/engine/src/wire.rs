@@ -11,15 +11,16 @@ use std::mem;
 use alcor::Topology;
 
 use crate::digest::Digest;
+use crate::frames::{FrameEnds, Stream};
 
 /// Bits of header and position in front of a phit's data.
 const PHIT_EXTRA: u32 = 80;
 /// Words of a phit with 512 bits of data.
 const PHIT_WORDS: usize = (512 + PHIT_EXTRA as usize).div_ceil(32);
 /// Words of a link call ahead of the ports' phits.
-const CALL_HEAD: usize = 4;
+pub(crate) const CALL_HEAD: usize = 4;
 /// Megabits a second in a bit a cycle, at 250 MHz.
-const MBPS_PER_BIT: u64 = 250;
+pub(crate) const MBPS_PER_BIT: u64 = 250;
 /// Phits that credits allow on a link: of each of six channels, a buffer.
 const PHITS_BY_CREDITS: usize = 6 * 256;
 
@@ -104,10 +105,87 @@ struct End {
     phits: u64,
 }
 
-const NEVER: u64 = u64::MAX;
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A board's ends of its links.
-pub(crate) struct Ends {
+pub(crate) enum Ends {
+    Phits(PhitEnds),
+    Frames(FrameEnds),
+}
+
+impl Ends {
+    /// Drops all data under way; the time was `now`.
+    pub(crate) fn reset(&mut self, now: u64) {
+        match self {
+            Self::Phits(ends) => ends.reset(),
+            Self::Frames(ends) => ends.reset(now),
+        }
+    }
+
+    /// Begins time.
+    pub(crate) fn begin(&mut self) {
+        if let Self::Frames(ends) = self {
+            ends.begin();
+        }
+    }
+
+    /// Digest of all phits and credits that were sent; see the crate.
+    pub(crate) fn digest(&self) -> u32 {
+        match self {
+            Self::Phits(ends) => ends.digest(),
+            Self::Frames(ends) => ends.digest(),
+        }
+    }
+
+    /// Phits that were sent on a link since reset.
+    pub(crate) fn phits(&self, port: usize) -> u64 {
+        match self {
+            Self::Phits(ends) => ends.phits(port),
+            Self::Frames(ends) => ends.phits(port),
+        }
+    }
+
+    /// Returns whether data was sent and has not been collected.
+    pub(crate) fn has_sent(&self) -> bool {
+        match self {
+            Self::Phits(ends) => ends.has_sent(),
+            Self::Frames(ends) => ends.has_sent(),
+        }
+    }
+
+    /// The next edge at which something arrives; the time is `now`.
+    pub(crate) fn next(&self, now: u64) -> u64 {
+        match self {
+            Self::Phits(ends) => ends.next(),
+            Self::Frames(ends) => ends.next(now),
+        }
+    }
+
+    /// Takes the output of the board in the cycle that ends at `now`. Reports each new phit: port,
+    /// channel, cycle of arrival, and words.
+    pub(crate) fn send(
+        &mut self,
+        now: u64,
+        input: &[u32],
+        tell: impl FnMut(usize, u32, u64, &[u32]),
+    ) {
+        match self {
+            Self::Phits(ends) => ends.send(now, input, tell),
+            Self::Frames(ends) => ends.send(now, input, tell),
+        }
+    }
+
+    /// Returns the values on the pins in the cycle that begins at `now`.
+    pub(crate) fn receive(&mut self, now: u64, output: &mut [u32]) {
+        match self {
+            Self::Phits(ends) => ends.receive(now, output),
+            Self::Frames(ends) => ends.receive(now, output),
+        }
+    }
+}
+
+/// A board's ends of links that carry phits.
+pub(crate) struct PhitEnds {
     latency: u64,
     /// Parts that time is counted in, a cycle: bits that the wire carries, times a constant.
     parts: u64,
@@ -121,7 +199,7 @@ pub(crate) struct Ends {
     digest: Digest,
 }
 
-impl Ends {
+impl PhitEnds {
     pub(crate) fn new(links: u32, phit_bits: u32, figures: LinkFigures) -> Self {
         let window = figures.window() as usize;
         let bits = phit_bits + PHIT_EXTRA;
@@ -236,9 +314,9 @@ impl Ends {
 }
 
 /// Marks the record of a credit; the port is in the low bits.
-const CREDIT: u8 = 0x40;
+pub(crate) const CREDIT: u8 = 0x40;
 
-fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = mask.trailing_zeros();
         (mask != 0).then(|| {
@@ -252,7 +330,8 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
 pub(crate) struct Wires {
     /// By board and port: the board and the port at the other end.
     ends: Vec<(usize, usize, usize, usize)>,
-    hands: Queues,
+    phits: Queues,
+    frames: Stream,
 }
 
 impl Wires {
@@ -266,25 +345,34 @@ impl Wires {
         });
         Self {
             ends: ends.collect(),
-            hands: Queues::new(window, window),
+            phits: Queues::new(window, window),
+            frames: Stream::default(),
         }
     }
 
-    /// Carries sent phits and credits to the other ends. `with` calls its second argument with the
-    /// ends of a board.
+    /// Carries sent data to the other ends. `with` calls its second argument with the ends of a
+    /// board.
     pub(crate) fn exchange(&mut self, mut with: impl FnMut(usize, &mut dyn FnMut(&mut Ends))) {
-        let hands = &mut self.hands;
-        for &(board, port, other, back) in &self.ends {
-            with(board, &mut |ends| {
-                mem::swap(&mut ends.ends[port].sent, hands);
+        let Self {
+            ends,
+            phits,
+            frames,
+        } = self;
+        for &(board, port, other, back) in &*ends {
+            with(board, &mut |ends| match ends {
+                Ends::Phits(ends) => mem::swap(&mut ends.ends[port].sent, phits),
+                Ends::Frames(ends) => ends.hand_over(port, frames),
             });
-            if hands.is_empty() {
+            if phits.is_empty() && frames.is_empty() {
                 continue;
             }
-            with(other, &mut |ends| {
-                let coming = &mut ends.ends[back].coming;
-                coming.phits.extend(hands.phits.drain(..));
-                coming.credits.extend(hands.credits.drain(..));
+            with(other, &mut |ends| match ends {
+                Ends::Phits(ends) => {
+                    let coming = &mut ends.ends[back].coming;
+                    coming.phits.extend(phits.phits.drain(..));
+                    coming.credits.extend(phits.credits.drain(..));
+                }
+                Ends::Frames(ends) => ends.take_over(back, frames),
             });
         }
     }
@@ -311,8 +399,8 @@ mod tests {
         let topology = Topology::torus(&[2]).unwrap();
         let mut wires = Wires::new(&topology, figures);
         let mut ends = [
-            Ends::new(2, phit_bits, figures),
-            Ends::new(2, phit_bits, figures),
+            Ends::Phits(PhitEnds::new(2, phit_bits, figures)),
+            Ends::Phits(PhitEnds::new(2, phit_bits, figures)),
         ];
         let words = CALL_HEAD + 2 * (phit_bits as usize + 96) / 32;
         for &edge in sent {
@@ -320,8 +408,8 @@ mod tests {
         }
         wires.exchange(|board, act| act(&mut ends[board]));
         let mut heard = Vec::new();
-        while ends[1].next() != NEVER {
-            let now = ends[1].next();
+        while ends[1].next(0) != NEVER {
+            let now = ends[1].next(0);
             let mut output = vec![0; words];
             ends[1].receive(now, &mut output);
             assert_eq!(output[0], 2);
@@ -353,7 +441,9 @@ mod tests {
     fn phits_and_credits_keep_their_ports_channels_and_bits() {
         let topology = Topology::torus(&[3]).unwrap();
         let mut wires = Wires::new(&topology, FIGURES);
-        let mut ends: Vec<_> = (0..3).map(|_| Ends::new(2, 256, FIGURES)).collect();
+        let mut ends: Vec<_> = (0..3)
+            .map(|_| Ends::Phits(PhitEnds::new(2, 256, FIGURES)))
+            .collect();
         let mut sent = call(0b11, 0b10, CALL_HEAD + 22);
         (sent[1], sent[2]) = (0x57, 0x30);
         for (n, word) in sent[CALL_HEAD..].iter_mut().enumerate() {

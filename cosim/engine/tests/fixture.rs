@@ -48,6 +48,7 @@ pub fn alone(ranks: u32) -> Shape {
         links: 0,
         phit_bits: 0,
         data_bits: 32,
+        frames: false,
     }
 }
 
@@ -70,6 +71,7 @@ pub fn cluster_with(dims: &[u32], ranks: u32, phit_bits: u32, query: &str) -> Ar
         links: topology.links(),
         phit_bits,
         data_bits: 32,
+        frames: false,
     };
     let model = model(shape, 0, &options);
     SimCluster::with_model("stand-in", &model, shape, topology, options).unwrap()

@@ -5,6 +5,7 @@ mod cluster;
 mod coverage;
 mod ends;
 mod fixture;
+mod frames;
 mod link;
 mod models;
 mod order;

@@ -1,6 +1,8 @@
 //! Errors of the cluster, as sent to the process of a rank.
 
-use alcor::{Cycle, Error, GlobalRank, LocalRank, NodeAddr, RankWait};
+use std::sync::Arc;
+
+use alcor::{Cycle, Error, GlobalRank, LinkState, LocalRank, NodeAddr, RankWait};
 use serde::{Deserialize, Serialize};
 
 use crate::ShmError;
@@ -45,6 +47,8 @@ pub enum Fault {
         at: u64,
         /// The declared wait of each rank.
         waits: Vec<Wait>,
+        /// Link ends: board, port, LINK_STATUS and counts.
+        links: Vec<Link>,
     },
     /// [`Error::RankTaken`]
     RankTaken {
@@ -111,9 +115,10 @@ impl From<&Error> for Fault {
                 seconds: *seconds,
                 waiting: *waiting,
             },
-            Error::Deadlock { at, waits } => Fault::Deadlock {
+            Error::Deadlock { at, waits, links } => Fault::Deadlock {
                 at: at.0,
                 waits: waits.iter().map(Wait::from).collect(),
+                links: links.iter().map(registers).collect(),
             },
             Error::RankTaken { board, rank } => Fault::RankTaken {
                 board: board.clone(),
@@ -176,9 +181,10 @@ impl Fault {
                 seconds,
                 waiting,
             },
-            Fault::Deadlock { at, waits } => Error::Deadlock {
+            Fault::Deadlock { at, waits, links } => Error::Deadlock {
                 at: Cycle(at),
                 waits: waits.into_iter().map(RankWait::from).collect(),
+                links: Arc::new(links.into_iter().map(state).collect()),
             },
             Fault::RankTaken { board, rank } => Error::RankTaken {
                 board,
@@ -205,6 +211,18 @@ impl Fault {
             Fault::Other { message } => ShmError::Simulator { message }.on(cluster),
         }
     }
+}
+
+/// Board, port, LINK_STATUS and counts of a link end.
+type Link = (u32, u32, u32, [u32; 8]);
+
+fn state((board, port, status, counts): Link) -> LinkState {
+    LinkState::of_registers(board, port, status, counts)
+}
+
+fn registers(link: &LinkState) -> Link {
+    let counts = link.counts.named().map(|(_, count)| count);
+    (link.board, link.port, link.status, counts)
 }
 
 #[cfg(test)]
@@ -240,6 +258,7 @@ mod tests {
             Error::Deadlock {
                 at: Cycle(1 << 40),
                 waits: vec![wait],
+                links: Arc::new(vec![state((1, 2, 3, [4, 5, 6, 7, 8, 9, 10, 11]))]),
             },
             Error::RankTaken {
                 board: board(),

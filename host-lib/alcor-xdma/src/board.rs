@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use alcor::{Board, Error, GlobalRank, LocalRank, PageOffset, Port, Result};
 use alcor_abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
-use alcor_abi::{self as abi, rank_page};
+use alcor_abi::{self as abi, LINKS_PAGE, rank_page};
 use xdma::{Bar, BarOffset, Card, CardLock};
 
 use crate::XdmaError;
@@ -164,6 +164,19 @@ impl XdmaBoard {
     }
 }
 
+/// Maps the page of a card's link ends. `None` if the register BAR ends before that page.
+///
+/// # Errors
+/// If the page can't be mapped.
+pub fn links_page(card: &Card) -> xdma::Result<Option<Bar>> {
+    let bytes = card.layout().user.map_or(0, |bar| card.bars()[bar]);
+    if bytes < u64::from(LINKS_PAGE) + PAGE {
+        return Ok(None);
+    }
+    card.user_pages(BarOffset(LINKS_PAGE.into()), PAGE)
+        .map(Some)
+}
+
 fn read(page: &Bar, register: u32) -> xdma::Result<u32> {
     page.read32(place(PageOffset(register)))
 }
@@ -186,6 +199,16 @@ impl Board for XdmaBoard {
     fn read32(&self, offset: PageOffset) -> Result<u32> {
         self.page
             .read32(place(offset))
+            .map_err(|error| self.error(error))
+    }
+
+    fn read_links32(&self, offset: PageOffset) -> Result<Option<u32>> {
+        if geometry::LINKS.get(self.read32(PageOffset(GEOMETRY))?) == 0 {
+            return Ok(None);
+        }
+        let read = |page: Option<Bar>| page.map(|page| page.read32(place(offset))).transpose();
+        links_page(&self.card)
+            .and_then(read)
             .map_err(|error| self.error(error))
     }
 

@@ -38,5 +38,5 @@ mod locks;
 mod port;
 
 pub use backend::XdmaBackend;
-pub use board::XdmaBoard;
+pub use board::{XdmaBoard, links_page};
 pub use error::XdmaError;

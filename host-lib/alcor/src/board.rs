@@ -334,6 +334,15 @@ pub trait Board: Send + Sync {
     /// If the board can't be reached.
     fn read32(&self, offset: PageOffset) -> Result<u32, Error>;
 
+    /// Reads a register of the page of the board's link ends. `None` if the board has no such page.
+    ///
+    /// # Errors
+    /// If the board can't be reached.
+    fn read_links32(&self, offset: PageOffset) -> Result<Option<u32>, Error> {
+        let _ = offset;
+        Ok(None)
+    }
+
     /// Writes a register of the board's page. The call is valid between a reset and the first
     /// attachment.
     ///

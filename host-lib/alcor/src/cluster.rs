@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place};
 
-use crate::{Board, BoardInfo, Error, PageOffset, Result, Topology, identify};
+use crate::{Board, BoardInfo, Error, LinkState, PageOffset, Result, Topology, identify};
 
 /// The port number of the board's own ranks.
 const HERE: u32 = 15;
@@ -220,6 +220,20 @@ impl Cluster {
             });
         }
         Ok(info)
+    }
+
+    /// The state of all link ends, by board and port. Empty if no board has link ends: a board without
+    /// cables, or a simulated board without `links=frames`.
+    ///
+    /// # Errors
+    /// If a board can't be reached.
+    pub fn links(&self) -> Result<Vec<LinkState>> {
+        let mut links = Vec::new();
+        for (number, board) in (0..).zip(&self.boards) {
+            let ports = geometry::LINKS.get(board.read32(PageOffset(GEOMETRY))?);
+            links.extend(LinkState::of_board(number, &**board, ports)?);
+        }
+        Ok(links)
     }
 
     /// Draws the key of a run. Boards that are not prepared have the key 0. A run on boards whose

@@ -1,6 +1,7 @@
 //! Errors of the library. Each one states the request, the finding, the place, and the next step.
 
 use std::fmt;
+use std::sync::Arc;
 
 use alcor_abi::Status;
 
@@ -9,8 +10,8 @@ use crate::takeover::what_is_missing;
 use crate::transfer::Transfer;
 use crate::watchdog::{Awaited, RankState, RankWait, describe_deadlock, describe_watchdog};
 use crate::{
-    Accumulate, Atomic, Cycle, ElementType, GlobalRank, LocalRank, Message, MessageStatus,
-    NodeAddr, Operation,
+    Accumulate, Atomic, Cycle, ElementType, GlobalRank, LinkState, LocalRank, Message,
+    MessageStatus, NodeAddr, Operation,
 };
 
 /// A result whose error is [`Error`].
@@ -303,7 +304,7 @@ pub enum Error {
 
     // ------------------------------------------------------------ end of a run
     /// A wait exceeded the limit of the watchdog.
-    #[error("{}", describe_watchdog(*rank, awaited, *cycles, states, waits))]
+    #[error("{}", describe_watchdog(*rank, awaited, *cycles, states, waits, links))]
     #[non_exhaustive]
     Watchdog {
         /// The waiting rank.
@@ -315,18 +316,22 @@ pub enum Error {
         /// Time at the end of the wait.
         at: Cycle,
         /// States of the ranks of the board at that time.
-        states: Vec<RankState>,
+        states: Box<[RankState]>,
         /// Declared waits of ranks, if the backend knows them.
         waits: Vec<RankWait>,
+        /// State of the link ends, if this process has boards with link ends.
+        links: Arc<Vec<LinkState>>,
     },
     /// No rank of the run can continue: every rank waits, and nothing is under way. Every rank gets
     /// this error at the same time.
-    #[error("{}", describe_deadlock(*at, waits))]
+    #[error("{}", describe_deadlock(*at, waits, links))]
     Deadlock {
         /// Time of the deadlock.
         at: Cycle,
         /// The awaited event of each rank. A rank that is missing here has left the run.
         waits: Vec<RankWait>,
+        /// State of the link ends, if the boards have link ends.
+        links: Arc<Vec<LinkState>>,
     },
     /// The run was aborted.
     #[error("the run was aborted by {by}: {reason}")]

@@ -46,6 +46,10 @@ pub trait BoardLayer: Send + Sync {
         self.below().read32(offset)
     }
 
+    fn read_links32(&self, offset: PageOffset) -> Result<Option<u32>> {
+        self.below().read_links32(offset)
+    }
+
     fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {
         self.below().write32(offset, value)
     }
@@ -84,6 +88,10 @@ impl<L: BoardLayer> Board for L {
 
     fn read32(&self, offset: PageOffset) -> Result<u32> {
         BoardLayer::read32(self, offset)
+    }
+
+    fn read_links32(&self, offset: PageOffset) -> Result<Option<u32>> {
+        BoardLayer::read_links32(self, offset)
     }
 
     fn write32(&self, offset: PageOffset, value: u32) -> Result<()> {

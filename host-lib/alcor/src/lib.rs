@@ -79,6 +79,7 @@ mod kernel;
 mod lab;
 mod launch;
 mod layer;
+mod links;
 mod mail;
 mod messages;
 mod operation;
@@ -125,6 +126,7 @@ pub use kernel::{Kernel, KernelCommand, KernelCompletion, KernelState};
 pub use lab::Lab;
 pub use launch::Launch;
 pub use layer::{BoardLayer, PortLayer};
+pub use links::{LinkCounts, LinkState};
 pub use messages::{
     MatchCounters, MatchedMessage, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag,
 };

@@ -7,7 +7,8 @@ use alcor_abi::board::rank_state;
 use alcor_abi::rank::message_queues;
 
 use crate::error::have;
-use crate::{Call, Cycle, GlobalRank, KernelState, LocalRank, Message, NodeAddr};
+use crate::links;
+use crate::{Call, Cycle, GlobalRank, KernelState, LinkState, LocalRank, Message, NodeAddr};
 
 /// The event for which a rank waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -320,7 +321,7 @@ pub(crate) fn ring(waits: &[RankWait]) -> Option<Vec<GlobalRank>> {
 }
 
 /// Makes the text of [`crate::Error::Deadlock`].
-pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait]) -> String {
+pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait], links: &[LinkState]) -> String {
     let mut text = format!(
         "no rank of the run can continue at {at}: every rank waits, and nothing is under way"
     );
@@ -332,7 +333,7 @@ pub(crate) fn describe_deadlock(at: Cycle, waits: &[RankWait]) -> String {
         let names: Vec<String> = names.collect();
         text += &format!("; they wait for each other: {}", names.join(" -> "));
     }
-    text
+    text + &links::describe(links)
 }
 
 /// The state of a rank: its RANK_STATE register on the board's page.
@@ -478,6 +479,7 @@ pub(crate) fn describe_watchdog(
     cycles: u64,
     states: &[RankState],
     waits: &[RankWait],
+    links: &[LinkState],
 ) -> String {
     let kind = awaited.sync_kind();
     let missing: &[GlobalRank] = match awaited {
@@ -517,7 +519,8 @@ pub(crate) fn describe_watchdog(
         _ => "correct the rank that is late, or raise the watchdog",
     };
     format!(
-        "{rank} waited {cycles} cycles for {awaited}: {}; {advice}",
-        states.join("; ")
+        "{rank} waited {cycles} cycles for {awaited}: {}{}; {advice}",
+        states.join("; "),
+        links::describe(links)
     )
 }

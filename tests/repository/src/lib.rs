@@ -42,6 +42,7 @@ impl Repository {
             ("core/configs.toml", configs),
             ("core/blocks", "core\n"),
             ("core/files.f", "core/stand_in.sv\n"),
+            ("link/files.f", ""),
             ("dpi/files.f", "dpi/sim_top.sv\n"),
             ("common/rtl/unused.svh", "// nothing\n"),
         ] {

@@ -1,5 +1,6 @@
 //! Cards of this host, and the boards of boards.toml.
 
+use alcor::{LinkState, PageOffset};
 use alcor_abi::{self as abi, board};
 use alcor_deploy::{Board, Farm, host_name};
 use xdma::{BarOffset, Card, Machine, PciAddress};
@@ -85,10 +86,28 @@ fn identify(card: &Card) -> Result<String, String> {
             abi::ABI_HASH
         ));
     }
-    let ranks = board::geometry::RANKS.get(read(board::GEOMETRY)?);
+    let geometry = read(board::GEOMETRY)?;
+    let ranks = board::geometry::RANKS.get(geometry);
+    let links = links(card, board::geometry::LINKS.get(geometry)).map_err(text)?;
     Ok(format!(
-        "an Alcor board of {ranks} ranks, revision {revision:#010x}"
+        "an Alcor board of {ranks} ranks, revision {revision:#010x}{links}"
     ))
+}
+
+/// The state of a card's link ends.
+fn links(card: &Card, ports: u32) -> xdma::Result<String> {
+    let Some(page) = alcor_xdma::links_page(card)?.filter(|_| ports != 0) else {
+        return Ok(String::new());
+    };
+    let mut text = String::new();
+    for port in 0..ports.min(abi::links::LINK_STATUS_COUNT) {
+        let read = |offset: PageOffset| page.read32(BarOffset(offset.0.into())).map(Some);
+        // A card does not know its number in a cluster.
+        if let Some(link) = LinkState::read(0, port, read)? {
+            text += &format!("; {}", link.of_one_board());
+        }
+    }
+    Ok(text)
 }
 
 /// The boards of a farm, whether those of this host exist, and the cables.

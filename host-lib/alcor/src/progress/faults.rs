@@ -7,7 +7,9 @@ use alcor_abi::{Opcode, board, rank};
 use super::Progress;
 use crate::events::{Events, LastError};
 use crate::watchdog::{Awaited, RankState};
-use crate::{AbortReason, Cycle, Error, GlobalRank, LocalRank, PageOffset, RankWait, Result};
+use crate::{
+    AbortReason, Cycle, Error, GlobalRank, LinkState, LocalRank, PageOffset, RankWait, Result,
+};
 
 /// Maximum length of the wait for the calls of other ranks after a mismatch, in cycles. The ranks of
 /// a run detect a mismatch within the latency of the links between them.
@@ -164,17 +166,24 @@ impl Progress {
             Awaited::Message(_) => self.read(rank::MESSAGE_QUEUES),
             _ => Ok(0),
         };
-        match queues.and_then(|queues| Ok((queues, self.rank_states()?))) {
+        match queues.and_then(|queues| Ok((queues, self.rank_states()?, self.links()?))) {
             Err(error) => error,
-            Ok((queues, states)) => Error::Watchdog {
+            Ok((queues, states, links)) => Error::Watchdog {
                 rank: self.me,
                 awaited: awaited.seen_in(queues, &states),
                 cycles: at.0.saturating_sub(began.0),
                 at,
-                states,
+                states: states.into(),
                 waits,
+                links: links.into(),
             },
         }
+    }
+
+    /// The state of the link ends, if this process has the boards.
+    fn links(&self) -> Result<Vec<LinkState>> {
+        let cluster = self.cluster.as_ref();
+        cluster.map_or(Ok(Vec::new()), |cluster| cluster.links())
     }
 
     /// Reads the states of the ranks of the run: those of this board, and those of the other boards

@@ -216,7 +216,7 @@ fn told(context: &Context, error: &Error, waiting: u32, words: &[&str]) -> Resul
         let is_watchdog = matches!(error, Error::Watchdog { .. });
         return holds("the run's error", "Error::Watchdog", is_watchdog, message);
     }
-    let Error::Deadlock { at, waits } = error else {
+    let Error::Deadlock { at, waits, .. } = error else {
         return Err(Failure::new("the run", "Error::Deadlock", message));
     };
     same("ranks that wait", waiting as usize, waits.len())?;

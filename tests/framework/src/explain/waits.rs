@@ -63,7 +63,9 @@ impl Waits {
     /// `logs` has for each global rank the local rank and its record.
     pub fn of(error: &Error, logs: &BTreeMap<u32, RankLog>) -> Option<Waits> {
         match error {
-            Error::Deadlock { at, waits: told } => {
+            Error::Deadlock {
+                at, waits: told, ..
+            } => {
                 let mut waits = Waits::new(logs);
                 waits.headline = format!(
                     "no rank could go on at {at}: every rank waited, and nothing was under way"
@@ -473,7 +475,15 @@ mod tests {
             wait(2, &[0, 1], barrier),
         ];
         let at = Cycle(4200);
-        let waits = Waits::of(&Error::Deadlock { at, waits }, &BTreeMap::new()).unwrap();
+        let waits = Waits::of(
+            &Error::Deadlock {
+                at,
+                waits,
+                links: Default::default(),
+            },
+            &BTreeMap::new(),
+        )
+        .unwrap();
         let text = waits.to_string();
         for line in [
             "no rank could go on at cycle 4200: every rank waited, and nothing was under way",
