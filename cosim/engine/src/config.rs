@@ -417,8 +417,7 @@ pub(crate) fn check_links(
             require(
                 FRAMES,
                 &|_| false,
-                "0 without links; frames need a configuration with several boards, such as ring2"
-                    .into(),
+                "0 without links; links=frames needs several boards, such as ring2".into(),
             )?;
         }
         require(
