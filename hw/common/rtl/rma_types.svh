@@ -346,7 +346,7 @@
     /// Pulse: a write of a communicator row was refused, as the rank does not own the row.
     logic       denied;
   } board_to_rank_t;
-  localparam int unsigned BoardToRankW = 13;  // bits of board_to_rank_t
+  localparam int unsigned BoardToRankW = 14;  // bits of board_to_rank_t
 
   /// Reason to cancel collectives of a rank that wait for other members.
   typedef struct packed {
