@@ -402,10 +402,13 @@ pub fn atomic(operation: alcor_atomic_t) -> Result<AtomicOperation> {
     })
 }
 
+/// Whether the first word compares with the second.
+pub(crate) type Comparison<T> = fn(&T, &T) -> bool;
+
 /// The comparison that a number means.
-pub fn compare<T: PartialOrd>(compare: alcor_compare_t) -> Result<fn(&T, &T) -> bool> {
+pub fn compare<T: PartialOrd>(compare: alcor_compare_t) -> Result<Comparison<T>> {
     use alcor_compare::*;
-    let known: [(alcor_compare, fn(&T, &T) -> bool); 6] = [
+    let known: [(alcor_compare, Comparison<T>); 6] = [
         (ALCOR_EQ, T::eq),
         (ALCOR_NE, T::ne),
         (ALCOR_LT, T::lt),

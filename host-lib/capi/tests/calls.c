@@ -99,11 +99,12 @@ static void puts_and_gets(void)
     uint32_t word = 0;
     int64_t long_word = 0;
     memset(found, 0, sizeof found);
+    found[4] = 200;
     CHECK(alcor_write(rank, part, 0, found, 16));
     CHECK(alcor_write(rank, local, 0, bytes, 16));
     CHECK(alcor_barrier(rank));
     CHECK(alcor_put_signal(rank, local, 2, 3, right, 1, window, ALCOR_ATOMIC_SWAP, ALCOR_U32, &first, 4, window));
-    CHECK(alcor_wait_until(rank, part, 4, ALCOR_NE, ALCOR_U32, &(uint32_t){0}, &word));
+    CHECK(alcor_wait_until(rank, part, 4, ALCOR_NE, ALCOR_U32, &(uint32_t){200}, &word));
     EXPECT_TRUE(word == 5 + left);
     CHECK(alcor_read(rank, part, 0, found, 4));
     EXPECT_TRUE(found[0] == 0 && found[1] == left * 16 + 2 && found[3] == left * 16 + 4);

@@ -116,7 +116,11 @@ impl Cache {
     fn reads_all(&mut self, address: u64, bytes: u32) -> bool {
         let first = address / self.line_bytes;
         let end = (address + u64::from(bytes)).div_ceil(self.line_bytes);
-        (first..end).fold(true, |all, line| self.reads(line) && all)
+        let mut all = true;
+        for line in first..end {
+            all &= self.reads(line);
+        }
+        all
     }
 
     fn reads(&mut self, line: u64) -> bool {

@@ -493,19 +493,18 @@ fn accumulates(rank: &mut Rank, limit: &impl Fn(u32, u32) -> f64) -> alcor::Resu
             }
             let commands = if fetches { 6 } else { 5 };
             let name = format!("{name}-{bytes}");
-            let sums = terms.iter().map(|term| 1.0 + term).take(count);
-            let (sums, fetched) = match (rank.pid() == peer, fetches) {
-                (true, _) => (sums.collect(), 0),
-                (false, true) => (vec![1.0; most], count),
-                (false, false) => (vec![1.0; most], 0),
-            };
+            let sums: Vec<f64> = terms.iter().map(|term| 1.0 + term).collect();
+            let changed = if rank.pid() == peer { count } else { 0 };
+            let fetched = if is_first && fetches { count } else { 0 };
             let is_right = |found: &[f64], begin: &[f64], rest: f64| {
                 found.starts_with(begin) && found[begin.len()..].iter().all(|&it| it == rest)
             };
             let (memory, olds) = (rank.read_vec(&target)?, rank.read_vec(&old)?);
             assert!(
-                is_right(&memory, &sums, 1.0) && is_right(&olds, &vec![1.0; fetched], 0.0),
-                "{name} left {memory:?}, old elements {olds:?}"
+                is_right(&memory, &sums[..changed], 1.0)
+                    && is_right(&olds, &vec![1.0; fetched], 0.0),
+                "{name}: wrong elements in the window or among the old ones at {}",
+                rank.pid()
             );
             rows.push(Row::new(name, cycles.into()).limit(limit(commands, bytes / 4)));
         }
