@@ -227,6 +227,18 @@ impl Cluster {
     ///
     /// # Errors
     /// If a board can't be reached.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Cluster, soft::SoftBoard};
+    ///
+    /// let cluster = Cluster::from(SoftBoard::new(4));
+    /// for link in cluster.links()? {
+    ///     println!("{link}");
+    /// }
+    /// assert!(cluster.links()?.is_empty(), "this board has no cable");
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
     pub fn links(&self) -> Result<Vec<LinkState>> {
         let mut links = Vec::new();
         for (number, board) in (0..).zip(&self.boards) {

@@ -10,13 +10,19 @@ use crate::{Board, PageOffset, Result};
 ///
 /// # Examples
 /// ```
-/// use alcor::{Cluster, soft::SoftBoard};
+/// use alcor::{LinkState, PageOffset};
 ///
-/// let cluster = Cluster::from(SoftBoard::new(4));
-/// for link in cluster.links()? {
-///     println!("{link}");
-/// }
-/// assert!(cluster.links()?.is_empty(), "this board has no cable");
+/// // A link that has sent frames again once.
+/// let counts = [1, 0, 0, 0, 1, 0, 0, 0];
+/// let link = LinkState::of_registers(0, 1, 0b1011, counts);
+/// assert!(link.is_aligned() && link.is_open() && !link.is_stale());
+/// assert_eq!(link.trouble(), None);
+/// assert_eq!(link.counts.named()[4], ("replays", 1));
+/// assert_eq!(link.of_one_board(), "link 1: open (1 damaged, 1 replays)");
+///
+/// // A board without link ends has no links page.
+/// let none = LinkState::read(0, 0, |_: PageOffset| Ok::<_, alcor::Error>(None))?;
+/// assert!(none.is_none());
 /// # Ok::<(), alcor::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,9 +195,7 @@ impl LinkState {
             None
         }
     }
-}
 
-impl LinkState {
     /// The text without the number of the board.
     #[must_use]
     pub fn of_one_board(&self) -> String {
