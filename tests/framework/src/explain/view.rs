@@ -292,7 +292,10 @@ mod tests {
             variable(&format!("{rank}.tx_data_o.tx_data_o[1]"), "[31:0]"),
             variable(&format!("{rank}.tx_data_o.tx_data_o[0]"), "[31:0]"),
             variable(&format!("{rank}.tx_data_o_more"), ""),
-            variable(&format!("{rank}.u_completion_queue.head_q"), "[31:0]"),
+            variable(
+                &format!("{rank}.u_reports.u_completion_queue.head_q"),
+                "[31:0]",
+            ),
         ];
         View {
             groups: groups(&variables),
