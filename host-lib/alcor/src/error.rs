@@ -372,10 +372,9 @@ pub enum Error {
         /// Value of RESET_STATE.
         state: u32,
     },
-    /// Another rank of the board was reset during this run. Collective operations of the run can't
-    /// continue.
+    /// Another rank was reset during this run. Collective operations of the run can't continue.
     #[error(
-        "{rank} at {awaited}: another rank of the board was reset during the run, because its process had ended; puts, gets and messages continue; collective operations need all ranks to attach anew"
+        "{rank} at {awaited}: another rank was reset during the run, because its process had ended; puts, gets and messages continue; collective operations need all ranks to attach anew, in a run of several boards after a reset of the boards"
     )]
     #[non_exhaustive]
     PeerReset {
