@@ -1,7 +1,7 @@
 //! The links between boards with `links=frames`: medium access controllers, and words of frames
 //! under a latency, a rate and [faults](crate::medium).
 //!
-//! A controller carries words of 64 bytes and knows nothing of what they mean. It adds a checksum to
+//! A controller carries words of 64 bytes and does not interpret them. It adds a checksum to
 //! each frame, reports a frame with a wrong one, and tells its link end whether light arrives.
 
 use std::collections::VecDeque;
@@ -13,8 +13,8 @@ use crate::digest::Digest;
 use crate::medium::{Medium, WORDS};
 use crate::wire::{CALL_HEAD, CREDIT, LinkFigures, MBPS_PER_BIT, NEVER, bits};
 
-/// Latency of the medium and the controllers, in cycles: what the buffers of a switch leave beside
-/// two link ends, see hw/link/doc/link.md.
+/// Latency of the medium and the controllers, in cycles: the latency that the buffers of a switch
+/// allow beside two link ends, see hw/link/doc/link.md.
 pub(crate) const LATENCY: u32 = 90;
 /// Maximum latency, in cycles: an acknowledgement is to come before the link end's timer expires.
 pub(crate) const MAX_LATENCY: u32 = 800;

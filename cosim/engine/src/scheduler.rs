@@ -751,8 +751,8 @@ impl Scheduler {
         }
     }
 
-    /// The state of the run, as a rank sees it. The waits are those of earlier moments: what a rank
-    /// sees must not depend on the order of the ranks' threads.
+    /// The state of the run, as a rank sees it. The waits are those of earlier moments, so the
+    /// result does not depend on the order of the ranks' threads.
     pub(crate) fn sight(&self, slot: usize) -> Sight {
         let time = self.lock();
         let moment = self.moment(&time, slot);

@@ -36,15 +36,6 @@ const ONE: Sizes = Sizes {
     phits: [1, 0],
     ..BOTH
 };
-const NO_FAULTS: Budget = Budget {
-    losses: 0,
-    damages: 0,
-    repeats: 0,
-    falls: 0,
-    resets: 0,
-    outages: 0,
-    runs: 0,
-};
 
 /// No phit is lost, doubled, out of order or of another epoch; no session closes without a reset;
 /// and from each state the ends can finish without further faults.
@@ -88,7 +79,7 @@ fn failure(explored: &Explored) -> Option<String> {
 fn losses() {
     let budget = Budget {
         losses: 2,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     for sizes in [WRAPS, AHEAD, BOTH] {
         holds(sizes, budget);
@@ -99,7 +90,7 @@ fn losses() {
 fn damages() {
     let budget = Budget {
         damages: 2,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     for sizes in [WRAPS, AHEAD, BOTH] {
         holds(sizes, budget);
@@ -110,7 +101,7 @@ fn damages() {
 fn repeats() {
     let budget = Budget {
         repeats: 2,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     let wraps = Sizes { wire: 2, ..WRAPS };
     for sizes in [wraps, AHEAD] {
@@ -122,7 +113,7 @@ fn repeats() {
 fn falls() {
     let budget = Budget {
         falls: 2,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     for sizes in [WRAPS, AHEAD, BOTH] {
         holds(sizes, budget);
@@ -133,7 +124,7 @@ fn falls() {
 fn resets() {
     let budget = Budget {
         resets: 1,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     for sizes in [BOTH, ONE] {
         holds(sizes, budget);
@@ -145,7 +136,7 @@ fn outages() {
     let budget = Budget {
         outages: 1,
         runs: 1,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     for sizes in [BOTH, ONE] {
         holds(sizes, budget);
@@ -156,7 +147,7 @@ fn outages() {
 fn runs() {
     let budget = Budget {
         runs: 2,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     for sizes in [BOTH, ONE] {
         holds(sizes, budget);
@@ -172,7 +163,7 @@ fn runs_of_an_early_host() {
     };
     let budget = Budget {
         runs: 1,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     for sizes in [BOTH, ONE] {
         let explored = look(sizes, rules, budget);
@@ -189,7 +180,7 @@ fn all_together() {
         resets: 1,
         runs: 1,
         falls: 1,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     let sizes = Sizes { wire: 1, ..ONE };
     holds(sizes, budget);
@@ -198,7 +189,7 @@ fn all_together() {
 /// Without any one of its rules, the protocol breaks or gets stuck.
 #[test]
 fn each_rule_is_needed() {
-    let (all, none) = (Rules::default(), NO_FAULTS);
+    let (all, none) = (Rules::default(), Budget::default());
     #[rustfmt::skip]
     let without = [
         ("opens_when_named", Rules { opens_when_named: false, ..all }, BOTH, Budget { resets: 1, ..none }),
@@ -232,7 +223,7 @@ fn half_the_numbers_are_too_many() {
     };
     let budget = Budget {
         losses: 1,
-        ..NO_FAULTS
+        ..Budget::default()
     };
     assert!(failure(&look(sizes, Rules::default(), budget)).is_some());
 }

@@ -15,15 +15,6 @@ const SIZES: Sizes = Sizes {
     phits: [u64::MAX; 2],
 };
 const PHITS: u64 = 1_000_000;
-const NO_FAULTS: Budget = Budget {
-    losses: 0,
-    damages: 0,
-    repeats: 0,
-    falls: 0,
-    resets: 0,
-    outages: 0,
-    runs: 0,
-};
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
@@ -107,7 +98,7 @@ fn losses() {
         "losses",
         Budget {
             losses: 1,
-            ..NO_FAULTS
+            ..Budget::default()
         },
         200,
     );
@@ -119,7 +110,7 @@ fn damages() {
         "damages",
         Budget {
             damages: 1,
-            ..NO_FAULTS
+            ..Budget::default()
         },
         200,
     );
@@ -131,7 +122,7 @@ fn repeats() {
         "repeats",
         Budget {
             repeats: 1,
-            ..NO_FAULTS
+            ..Budget::default()
         },
         200,
     );
@@ -143,7 +134,7 @@ fn falls() {
         "falls",
         Budget {
             falls: 1,
-            ..NO_FAULTS
+            ..Budget::default()
         },
         2_000,
     );
@@ -157,7 +148,7 @@ fn resets() {
             resets: 1,
             outages: 1,
             runs: 1,
-            ..NO_FAULTS
+            ..Budget::default()
         },
         2_000,
     );
