@@ -436,13 +436,17 @@ module coll_stage #(
   `ALCOR_CHECK_PARAM(g_check_window, WINDOW >= 8 && (WINDOW & (WINDOW - 1)) == 0,
                      "coll_stage: WINDOW must be a power of two, 8 or more")
 
-  // What comes of a collective comes before anything of the next one: its signature is the last.
+  // All phits of a collective arrive before the phits of the next one: the signature is the last. This order is a
+  // property of a partner whose row agrees with this one. A row of a hostile rank can have its own board as partner; the
+  // board's phits then come back here, named by their destination, and have no order.
+  logic rx_ordered;
   logic [31:0] fresh_q, came_parity_q, came_signature_q;
+  assign rx_ordered = rx_push && rx.head.low.dest != partner[rx_row];
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fresh_q <= '1;
     end else begin
-      if (rx_push) begin
+      if (rx_ordered) begin
         fresh_q[rx_row]          <= 1'b0;
         came_parity_q[rx_row]    <= rx_note.parity;
         came_signature_q[rx_row] <= rx_note.kind == PK_SIGNATURE;
@@ -450,7 +454,7 @@ module coll_stage #(
       if (shape_i.valid && shape_i.flush) fresh_q[shape_i.row] <= 1'b1;
     end
   end
-  `ALCOR_IMPLIES(a_in_turn, rx_push && !fresh_q[rx_row],
+  `ALCOR_IMPLIES(a_in_turn, rx_ordered && !fresh_q[rx_row],
                  came_signature_q[rx_row] == (came_parity_q[rx_row] != rx_note.parity))
   // Two phits that meet are of the same place, unless the members disagree.
   `ALCOR_IMPLIES(a_same_kind, fire_q && !fire_alone_q && fire_head_q.signature, own_body.span == head_body.span)
