@@ -394,15 +394,17 @@ module rma_transfer #(
 
   // Words of payload are counted behind the register, where there is time for it. An XGET and an announcement carry
   // no payload.
-  assign go_align       = is_transfer ? go_offset_q[1:0] : 2'd0;
-  assign aligned        = bytes_q + BytesW'(go_align) + BytesW'(3);
+  assign go_align = is_transfer ? go_offset_q[1:0] : 2'd0;
+  assign aligned  = bytes_q + BytesW'(go_align) + BytesW'(3);
+
   always_comb begin
     task_o.heads = (is_get || is_message) ? 3'd4 : is_accumulate ? 3'd4 + 3'(fetches) : 3'd3;
     if (is_atomic) task_o.heads = 3'd3 + ((compares ? 3'd2 : 3'd1) << is_wide);
+    task_o.words = 13'(aligned[BytesW-1:2]);
+    if (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) task_o.words = '0;
+    // An atomic operation reads nothing; its task may be offered before the registers hold its operands.
+    task_o.address = is_atomic ? '0 : go_laddr_q - 32'(go_align);
   end
-  assign task_o.words   = (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) ? '0 : 13'(aligned[BytesW-1:2]);
-  // An atomic operation reads nothing; its task may be offered before the registers hold its operands.
-  assign task_o.address = is_atomic ? '0 : go_laddr_q - 32'(go_align);
 
   assign completion_o.status = status_q;
   assign completion_o.id     = id;
