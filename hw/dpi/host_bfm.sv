@@ -75,26 +75,14 @@ module host_bfm #(
     /// AXI pins, in the layout of its answer.
     output bit   [319:0]                axi_o,
 
-    /// The board sends a phit on a link.
-    input  logic [LinkN-1:0]            link_valid_i,
-    /// Its virtual channel.
-    input  logic [LinkN-1:0][2:0]       link_vc_i,
-    /// The phit.
+    /// Phits and credits that the board sends, a link_flow_t for each link.
+    input  logic [LinkN-1:0][LinkFlowW-1:0] link_i,
+    /// The phits.
     input  logic [LinkN-1:0][LinkW-1:0] link_phit_i,
-    /// A credit for a phit that arrived on a link.
-    input  logic [LinkN-1:0]            link_credit_i,
-    /// Its virtual channel.
-    input  logic [LinkN-1:0][2:0]       link_credit_vc_i,
-    /// The board receives a phit on a link.
-    output logic [LinkN-1:0]            link_valid_o,
-    /// Its virtual channel.
-    output logic [LinkN-1:0][2:0]       link_vc_o,
-    /// The phit.
-    output logic [LinkN-1:0][LinkW-1:0] link_phit_o,
-    /// A credit for a phit that was sent on a link.
-    output logic [LinkN-1:0]            link_credit_o,
-    /// Its virtual channel.
-    output logic [LinkN-1:0][2:0]       link_credit_vc_o
+    /// Phits and credits that the board receives, a link_flow_t for each link.
+    output logic [LinkN-1:0][LinkFlowW-1:0] link_o,
+    /// The phits.
+    output logic [LinkN-1:0][LinkW-1:0] link_phit_o
 );
 
   // A board with links is told above its page writes whether something arrives.
@@ -133,6 +121,15 @@ module host_bfm #(
     alcor_memory(dpi_handle_i, call, unused);
   endfunction
 
+  // Members of the links' bundles.
+  logic [LinkN-1:0] valid_in, credit_in, valid_out, credit_out;
+  logic [LinkN-1:0][2:0] vc_in, credit_vc_in, vc_out, credit_vc_out;
+
+  for (genvar l = 0; l < LinkN; l++) begin : g_link
+    assign {valid_in[l], vc_in[l], credit_in[l], credit_vc_in[l]} = link_i[l];
+    assign link_o[l] = {valid_out[l], vc_out[l], credit_out[l], credit_vc_out[l]};
+  end
+
   // A model of a board without links has no link calls at all.
   if (LINKS != 0) begin : g_links
     import "DPI-C" function void alcor_link_send(
@@ -144,11 +141,11 @@ module host_bfm #(
       bit [CallW-1:0] call;
       bit [63:0] unused;
       call       = '0;
-      call[31:0] = {16'(link_credit_i), 16'(link_valid_i)};
+      call[31:0] = {16'(credit_in), 16'(valid_in)};
       for (int unsigned l = 0; l < LinkN; l++) begin
-        call[32+4*l+:3] = link_vc_i[l];
-        call[64+4*l+:3] = link_credit_vc_i[l];
-        if (link_valid_i[l]) call[128+PortW*l+:LinkW] = link_phit_i[l];
+        call[32+4*l+:3] = vc_in[l];
+        call[64+4*l+:3] = credit_vc_in[l];
+        if (valid_in[l]) call[128+PortW*l+:LinkW] = link_phit_i[l];
       end
       alcor_link_send(dpi_handle_i, call, unused);
     endfunction
@@ -164,7 +161,7 @@ module host_bfm #(
       call = '0;
     endfunction
 
-    `ALCOR_ASSERT(a_alone, {link_valid_i, link_vc_i, link_phit_i, link_credit_i, link_credit_vc_i} == '0)
+    `ALCOR_ASSERT(a_alone, {link_i, link_phit_i} == '0)
   end
 
   bit [MoveW-1:0] moves;
@@ -184,13 +181,13 @@ module host_bfm #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      move_valid_o     <= '0;
-      axi_o            <= '0;
-      link_valid_o     <= '0;
-      link_vc_o        <= '0;
-      link_phit_o      <= '0;
-      link_credit_o    <= '0;
-      link_credit_vc_o <= '0;
+      move_valid_o  <= '0;
+      axi_o         <= '0;
+      valid_out     <= '0;
+      vc_out        <= '0;
+      link_phit_o   <= '0;
+      credit_out    <= '0;
+      credit_vc_out <= '0;
     end else begin
       alcor_host_tick(dpi_handle_i, 64'(irq_i), moves);
       for (int unsigned r = 0; r < RANKS; r++) begin
@@ -205,19 +202,19 @@ module host_bfm #(
       end
       if (trace_i && {write_valid_i, phit_valid_i} != '0) tell();
       if (LINKS != 0) begin
-        link_valid_o  <= '0;
-        link_credit_o <= '0;
+        valid_out  <= '0;
+        credit_out <= '0;
         if (moves[MoveW-64]) begin
           g_links.receive(inward);
-          link_valid_o  <= inward[LinkN-1:0];
-          link_credit_o <= inward[16+:LinkN];
+          valid_out  <= inward[LinkN-1:0];
+          credit_out <= inward[16+:LinkN];
           for (int unsigned l = 0; l < LinkN; l++) begin
-            link_vc_o[l]        <= inward[32+4*l+:3];
-            link_credit_vc_o[l] <= inward[64+4*l+:3];
-            link_phit_o[l]      <= inward[128+PortW*l+:LinkW];
+            vc_out[l]        <= inward[32+4*l+:3];
+            credit_vc_out[l] <= inward[64+4*l+:3];
+            link_phit_o[l]   <= inward[128+PortW*l+:LinkW];
           end
         end
-        if ({link_valid_i, link_credit_i} != '0) g_links.send();
+        if ({valid_in, credit_in} != '0) g_links.send();
       end
     end
   end

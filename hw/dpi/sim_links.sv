@@ -28,43 +28,25 @@ module sim_links #(
     /// Key of the run, PLACE.key.
     input  logic [7:0]                       key_i,
 
-    /// From the switch: a phit leaves.
-    input  logic [LINKS-1:0]                 valid_i,
-    /// Channel of the phit.
-    input  logic [LINKS-1:0][2:0]            vc_i,
-    /// The phit.
+    /// From the switch: phits and credits that leave, a link_flow_t for each link.
+    input  logic [LINKS-1:0][LinkFlowW-1:0]  link_i,
+    /// From the switch: the phits.
     input  logic [LINKS-1:0][LinkPhitW-1:0]  phit_i,
-    /// A credit is given back.
-    input  logic [LINKS-1:0]                 credit_i,
-    /// Channel of the credit.
-    input  logic [LINKS-1:0][2:0]            credit_vc_i,
-    /// To the switch: a phit comes.
-    output logic [LINKS-1:0]                 valid_o,
-    /// Channel of the phit.
-    output logic [LINKS-1:0][2:0]            vc_o,
-    /// The phit.
+    /// To the switch: phits and credits that arrive, a link_flow_t for each link.
+    output logic [LINKS-1:0][LinkFlowW-1:0]  link_o,
+    /// To the switch: the phits.
     output logic [LINKS-1:0][LinkPhitW-1:0]  phit_o,
-    /// A credit comes back.
-    output logic [LINKS-1:0]                 credit_o,
-    /// Channel of the credit.
-    output logic [LINKS-1:0][2:0]            credit_vc_o,
 
-    /// To the simulator: a controller takes a word of a frame.
-    output logic [LINKS-1:0]                 wire_valid_o,
+    /// To the simulator, a link_flow_t for each link: `valid`, a controller takes a word of a frame; `credit`, a controller
+    /// begins or ends to send remote faults, which `credit_vc` says.
+    output logic [LINKS-1:0][LinkFlowW-1:0]  wire_o,
     /// The word; above it, whether it is the last one, and whether its frame is damaged.
     output logic [LINKS-1:0][WireW-1:0]      wire_word_o,
-    /// A controller begins or ends to send remote faults.
-    output logic [LINKS-1:0]                 wire_fault_valid_o,
-    /// The controller sends remote faults.
-    output logic [LINKS-1:0]                 wire_fault_o,
-    /// From the simulator: a word of a frame comes.
-    input  logic [LINKS-1:0]                 wire_valid_i,
+    /// From the simulator, a link_flow_t for each link: `valid`, a word of a frame comes; `credit`, the state of a controller
+    /// changes to `credit_vc`: bit 0 the receiver is aligned, 1 the other end sends remote faults, 2 no word is taken.
+    input  logic [LINKS-1:0][LinkFlowW-1:0]  wire_i,
     /// The word; above it, whether it is the last one, and whether its frame is damaged.
     input  logic [LINKS-1:0][WireW-1:0]      wire_word_i,
-    /// The state of a controller changes.
-    input  logic [LINKS-1:0]                 wire_state_valid_i,
-    /// The state: bit 0 the receiver is aligned, 1 the other end sends remote faults, 2 no word is taken.
-    input  logic [LINKS-1:0][2:0]            wire_state_i,
 
     /// Byte address of a register of the links page.
     input  logic [11:0]                      peek_addr_i,
@@ -81,21 +63,22 @@ module sim_links #(
   for (genvar l = 0; l < LINKS; l++) begin : g_link
     logic aligned_q, remote_fault_q, busy_q, fault_q, fault, valid, error;
     alcor_abi_pkg::frame_word_t word;
+    alcor_abi_pkg::link_flow_t from_medium;
+
+    assign from_medium = wire_i[l];
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
         {busy_q, remote_fault_q, aligned_q} <= '0;
         fault_q                             <= 1'b1;
       end else begin
-        if (wire_state_valid_i[l]) {busy_q, remote_fault_q, aligned_q} <= wire_state_i[l];
+        if (from_medium.credit) {busy_q, remote_fault_q, aligned_q} <= from_medium.credit_vc;
         fault_q <= fault;
       end
     end
 
-    assign wire_valid_o[l]       = valid && !busy_q;
-    assign wire_word_o[l]        = WireW'({error, word});
-    assign wire_fault_valid_o[l] = fault != fault_q;
-    assign wire_fault_o[l]       = fault;
+    assign wire_o[l]      = {valid && !busy_q, 3'd0, fault != fault_q, 2'd0, fault};
+    assign wire_word_o[l] = WireW'({error, word});
 
     link_end #(
         .SHAPE(SHAPE),
@@ -105,16 +88,10 @@ module sim_links #(
         .clk_i             (clk_i),
         .rst_ni            (link_rst_ni),
         .key_i             (key_i),
-        .valid_i           (valid_i[l]),
-        .vc_i              (vc_i[l]),
+        .link_i            (link_i[l]),
         .phit_i            (phit_i[l]),
-        .credit_i          (credit_i[l]),
-        .credit_vc_i       (credit_vc_i[l]),
-        .valid_o           (valid_o[l]),
-        .vc_o              (vc_o[l]),
+        .link_o            (link_o[l]),
         .phit_o            (phit_o[l]),
-        .credit_o          (credit_o[l]),
-        .credit_vc_o       (credit_vc_o[l]),
         .status_o          (status[l]),
         .counts_o          (counts[l]),
         .mac_clk_i         (clk_i),
@@ -127,7 +104,7 @@ module sim_links #(
         .mac_taken_i       (!busy_q),
         .mac_word_o        (word),
         .mac_error_o       (error),
-        .mac_valid_i       (wire_valid_i[l]),
+        .mac_valid_i       (from_medium.valid),
         .mac_word_i        (wire_word_i[l][MacW:0]),
         .mac_error_i       (wire_word_i[l][MacW+1])
     );

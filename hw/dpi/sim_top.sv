@@ -94,7 +94,6 @@ module sim_top #(
   // With link ends, the simulator sees words of frames in the places of phits.
   localparam int unsigned WireDataW = FRAMES ? MacW : PHIT_W;
   localparam int unsigned WireW = WireDataW + PhitHeadW;
-  localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES);
 
   logic [RANKS-1:0] irq, move_valid;
   logic [RANKS-1:0][11:0] move_offset;
@@ -104,13 +103,11 @@ module sim_top #(
   bit [95:0] to_host;
   bit [319:0] from_host;
   // By the direction as the board sees it.
-  logic [LinkN-1:0] valid_in, credit_in, valid_out, credit_out;
-  logic [LinkN-1:0][2:0] vc_in, credit_vc_in, vc_out, credit_vc_out;
+  logic [LinkN-1:0][LinkFlowW-1:0] link_in, link_out;
   logic [LinkN-1:0][LinkW-1:0] phit_in, phit_out;
   // The same at the simulator.
-  logic [LinkN-1:0] wire_valid_in, wire_credit_in, wire_valid_out, wire_credit_out;
-  logic [LinkN-1:0][2:0] wire_vc_in, wire_credit_vc_in, wire_vc_out, wire_credit_vc_out;
-  logic [LinkN-1:0][WireW-1:0] wire_in, wire_out;
+  logic [LinkN-1:0][LinkFlowW-1:0] wire_in, wire_out;
+  logic [LinkN-1:0][WireW-1:0] wire_word_in, wire_word_out;
   logic link_rst_n;
   logic [7:0] link_key;
   logic [31:0] links_data;
@@ -174,101 +171,83 @@ module sim_top #(
       .PHIT_W(WireDataW),
       .DATA_W(DATA_W)
   ) u_host_bfm (
-      .clk_i           (clk_i),
-      .rst_ni          (rst_ni),
-      .dpi_handle_i    (dpi_handle_i),
-      .axi_enable_i    (axi_enable_i),
-      .irq_i           (irq),
-      .move_valid_o    (move_valid),
-      .move_offset_o   (move_offset),
-      .move_data_o     (move_data),
-      .monitor_valid_i (monitor_valid),
-      .monitor_last_i  (monitor_last),
-      .monitor_data_i  (monitor_data),
-      .trace_i         (trace_i),
-      .write_valid_i   (write_valid),
-      .write_index_i   (write_index),
-      .write_address_i (write_address),
-      .write_data_i    (write_data),
-      .write_strobe_i  (write_strobe),
-      .phit_valid_i    (phit_valid),
-      .phit_address_i  (phit_address),
-      .phit_words_i    (phit_words),
-      .axi_i           (to_host),
-      .axi_o           (from_host),
-      .link_valid_i    (wire_valid_out),
-      .link_vc_i       (wire_vc_out),
-      .link_phit_i     (wire_out),
-      .link_credit_i   (wire_credit_out),
-      .link_credit_vc_i(wire_credit_vc_out),
-      .link_valid_o    (wire_valid_in),
-      .link_vc_o       (wire_vc_in),
-      .link_phit_o     (wire_in),
-      .link_credit_o   (wire_credit_in),
-      .link_credit_vc_o(wire_credit_vc_in)
+      .clk_i          (clk_i),
+      .rst_ni         (rst_ni),
+      .dpi_handle_i   (dpi_handle_i),
+      .axi_enable_i   (axi_enable_i),
+      .irq_i          (irq),
+      .move_valid_o   (move_valid),
+      .move_offset_o  (move_offset),
+      .move_data_o    (move_data),
+      .monitor_valid_i(monitor_valid),
+      .monitor_last_i (monitor_last),
+      .monitor_data_i (monitor_data),
+      .trace_i        (trace_i),
+      .write_valid_i  (write_valid),
+      .write_index_i  (write_index),
+      .write_address_i(write_address),
+      .write_data_i   (write_data),
+      .write_strobe_i (write_strobe),
+      .phit_valid_i   (phit_valid),
+      .phit_address_i (phit_address),
+      .phit_words_i   (phit_words),
+      .axi_i          (to_host),
+      .axi_o          (from_host),
+      .link_i         (wire_out),
+      .link_phit_i    (wire_word_out),
+      .link_o         (wire_in),
+      .link_phit_o    (wire_word_in)
   );
 
   if (FRAMES) begin : g_frames
-    logic [LinkN-1:0] fault_out;
-
-    assign wire_vc_out = '0;
-    for (genvar l = 0; l < LinkN; l++) begin : g_fault
-      assign wire_credit_vc_out[l] = {2'b00, fault_out[l]};
-    end
-
     sim_links #(
         .LINKS   (LinkN),
         .SHAPE   (`ALCOR_SHAPE),
         .VC_DEPTH(VC_DEPTH)
     ) u_links (
-        .clk_i             (clk_i),
-        .rst_ni            (rst_ni),
-        .link_rst_ni       (link_rst_n),
-        .key_i             (link_key),
-        .valid_i           (valid_out),
-        .vc_i              (vc_out),
-        .phit_i            (phit_out),
-        .credit_i          (credit_out),
-        .credit_vc_i       (credit_vc_out),
-        .valid_o           (valid_in),
-        .vc_o              (vc_in),
-        .phit_o            (phit_in),
-        .credit_o          (credit_in),
-        .credit_vc_o       (credit_vc_in),
-        .wire_valid_o      (wire_valid_out),
-        .wire_word_o       (wire_out),
-        .wire_fault_valid_o(wire_credit_out),
-        .wire_fault_o      (fault_out),
-        .wire_valid_i      (wire_valid_in),
-        .wire_word_i       (wire_in),
-        .wire_state_valid_i(wire_credit_in),
-        .wire_state_i      (wire_credit_vc_in),
-        .peek_addr_i       (peek_addr_i[11:0]),
-        .peek_data_o       (links_data)
+        .clk_i      (clk_i),
+        .rst_ni     (rst_ni),
+        .link_rst_ni(link_rst_n),
+        .key_i      (link_key),
+        .link_i     (link_out),
+        .phit_i     (phit_out),
+        .link_o     (link_in),
+        .phit_o     (phit_in),
+        .wire_o     (wire_out),
+        .wire_word_o(wire_word_out),
+        .wire_i     (wire_in),
+        .wire_word_i(wire_word_in),
+        .peek_addr_i(peek_addr_i[11:0]),
+        .peek_data_o(links_data)
     );
   end else begin : g_phits
-    assign links_data         = '0;
-    assign wire_valid_out     = valid_out;
-    assign wire_vc_out        = vc_out;
-    assign wire_out           = phit_out;
-    assign wire_credit_out    = credit_out;
-    assign wire_credit_vc_out = credit_vc_out;
-    assign valid_in           = wire_valid_in;
-    assign vc_in              = wire_vc_in;
-    assign phit_in            = wire_in;
-    assign credit_in          = wire_credit_in;
-    assign credit_vc_in       = wire_credit_vc_in;
+    assign links_data    = '0;
+    assign wire_out      = link_out;
+    assign wire_word_out = phit_out;
+    assign link_in       = wire_in;
+    assign phit_in       = wire_word_in;
   end
 
-  logic lite_awready, lite_wready, lite_bvalid, lite_arready, lite_rvalid;
-  logic dma_awready, dma_wready, dma_bvalid, dma_arready, dma_rvalid, dma_rlast;
-  logic [31:0] lite_rdata, dma_rdata;
+  alcor_abi_pkg::lite_request_t lite_request;
+  alcor_abi_pkg::lite_answer_t lite_answer;
+  alcor_abi_pkg::dma_request_t dma_request;
+  alcor_abi_pkg::dma_answer_t dma_answer;
+  logic [31:0] dma_rdata;
 
+  // The words of `alcor_axi_tick`. The links page, the highest bit of an address, is read by `peek_addr_i` alone.
+  assign lite_request = {
+    from_host[0], 1'b0, from_host[32+:17], from_host[1], from_host[64+:32], from_host[2],
+    from_host[3], 1'b0, from_host[96+:17], from_host[4]
+  };
+  assign dma_request = {
+    from_host[8], from_host[128+:32], from_host[9], from_host[10], from_host[11],
+    from_host[12], from_host[256+:32], from_host[288+:8], from_host[13]
+  };
   assign to_host = {
     dma_rdata,
-    lite_rdata,
-    18'd0, dma_rlast, dma_rvalid, dma_arready, dma_bvalid, dma_wready, dma_awready,
-    3'd0, lite_rvalid, lite_arready, lite_bvalid, lite_wready, lite_awready
+    lite_answer.rdata,
+    18'd0, dma_answer.rlast, dma_answer.rvalid, dma_answer.arready, dma_answer.bvalid, dma_answer.wready, dma_answer.awready,
+    3'd0, lite_answer.rvalid, lite_answer.arready, lite_answer.bvalid, lite_answer.wready, lite_answer.awready
   };
 
   core #(
@@ -301,53 +280,22 @@ module sim_top #(
       .SLICES            (SLICES),
       .RIG               (1'b1)
   ) u_core (
-      .clk_i           (clk_i),
-      .rst_ni          (rst_ni),
-      .lite_awvalid_i  (from_host[0]),
-      .lite_awready_o  (lite_awready),
-      .lite_awaddr_i   (from_host[32+:17]),
-      .lite_wvalid_i   (from_host[1]),
-      .lite_wready_o   (lite_wready),
-      .lite_wdata_i    (from_host[64+:32]),
-      .lite_bvalid_o   (lite_bvalid),
-      .lite_bready_i   (from_host[2]),
-      .lite_arvalid_i  (from_host[3]),
-      .lite_arready_o  (lite_arready),
-      .lite_araddr_i   (from_host[96+:17]),
-      .lite_rvalid_o   (lite_rvalid),
-      .lite_rready_i   (from_host[4]),
-      .lite_rdata_o    (lite_rdata),
-      .dma_awvalid_i   (from_host[8]),
-      .dma_awready_o   (dma_awready),
-      .dma_awaddr_i    (from_host[128+:DmaW]),
-      .dma_wvalid_i    (from_host[9]),
-      .dma_wready_o    (dma_wready),
-      .dma_wdata_i     (from_host[192+:32]),
-      .dma_wstrb_i     (from_host[224+:4]),
-      .dma_wlast_i     (from_host[10]),
-      .dma_bvalid_o    (dma_bvalid),
-      .dma_bready_i    (from_host[11]),
-      .dma_arvalid_i   (from_host[12]),
-      .dma_arready_o   (dma_arready),
-      .dma_araddr_i    (from_host[256+:DmaW]),
-      .dma_arlen_i     (from_host[288+:8]),
-      .dma_rvalid_o    (dma_rvalid),
-      .dma_rready_i    (from_host[13]),
-      .dma_rdata_o     (dma_rdata),
-      .dma_rlast_o     (dma_rlast),
-      .irq_o           (irq),
-      .link_valid_i    (valid_in),
-      .link_vc_i       (vc_in),
-      .link_phit_i     (phit_in),
-      .link_credit_i   (credit_in),
-      .link_credit_vc_i(credit_vc_in),
-      .link_valid_o    (valid_out),
-      .link_vc_o       (vc_out),
-      .link_phit_o     (phit_out),
-      .link_credit_o   (credit_out),
-      .link_credit_vc_o(credit_vc_out),
-      .link_rst_no     (link_rst_n),
-      .link_key_o      (link_key)
+      .clk_i      (clk_i),
+      .rst_ni     (rst_ni),
+      .lite_i     (lite_request),
+      .lite_o     (lite_answer),
+      .dma_i      (dma_request),
+      .dma_wdata_i(from_host[192+:32]),
+      .dma_wstrb_i(from_host[224+:4]),
+      .dma_o      (dma_answer),
+      .dma_rdata_o(dma_rdata),
+      .irq_o      (irq),
+      .link_i     (link_in),
+      .link_phit_i(phit_in),
+      .link_o     (link_out),
+      .link_phit_o(phit_out),
+      .link_rst_no(link_rst_n),
+      .link_key_o (link_key)
   );
 
   `ALCOR_CHECK_PARAM(g_check_frames, !FRAMES || (LINKS != 0 && PHIT_W == LinkDataW),

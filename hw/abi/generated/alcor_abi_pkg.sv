@@ -1630,5 +1630,6 @@ package alcor_abi_pkg;
 `include "rma_types.svh"
 `include "switch_types.svh"
 `include "kernel_types.svh"
+`include "host_types.svh"
 
 endpackage

@@ -344,6 +344,15 @@
 
   // ----------------------------------------------------------------------------------------- links
 
+  /// One direction of a link port: a phit, which is beside the struct, and a credit for a phit of the other direction.
+  typedef struct packed {
+    logic     valid;      // pulse: there is a phit
+    channel_t vc;         // channel of the phit
+    logic     credit;     // pulse: a credit is given back
+    channel_t credit_vc;  // channel of the credit
+  } link_flow_t;
+  localparam int unsigned LinkFlowW = 8;  // bits of link_flow_t
+
   /// A word of a frame.
   typedef struct packed {
     logic         last;  // the word is the frame's last

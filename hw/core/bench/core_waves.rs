@@ -118,26 +118,31 @@ fn axi_lite_port_waves() {
         |dut, waves, _| {
             let look = |name: &str| dut.look(&format!("lite_{name}"), 2, 0);
             let value = |valid, name| (look(valid) == 1).then(|| format!("{:X}", look(name)));
+            let label = |name: &str| match name.rsplit_once('_') {
+                Some((member, side)) => format!("bus_{side}.{member}"),
+                None => name.to_owned(),
+            };
             for name in ["awvalid_i", "awready_o"] {
-                waves.bit(name, look(name));
+                waves.bit(&label(name), look(name));
             }
-            waves.data("awaddr_i", value("awvalid_i", "awaddr_i"));
+            waves.data("bus_i.awaddr", value("awvalid_i", "awaddr_i"));
             for name in ["wvalid_i", "wready_o"] {
-                waves.bit(name, look(name));
+                waves.bit(&label(name), look(name));
             }
-            waves.data("wdata_i", value("wvalid_i", "wdata_i"));
-            for name in ["bvalid_o", "bready_i", "write_valid_o"] {
-                waves.bit(name, look(name));
+            waves.data("bus_i.wdata", value("wvalid_i", "wdata_i"));
+            for name in ["bvalid_o", "bready_i"] {
+                waves.bit(&label(name), look(name));
             }
+            waves.bit("write_valid_o", look("write_valid_o"));
             waves.data("write_address_o", value("write_valid_o", "write_address_o"));
             for name in ["arvalid_i", "arready_o"] {
-                waves.bit(name, look(name));
+                waves.bit(&label(name), look(name));
             }
-            waves.data("araddr_i", value("arvalid_i", "araddr_i"));
+            waves.data("bus_i.araddr", value("arvalid_i", "araddr_i"));
             for name in ["rvalid_o", "rready_i"] {
-                waves.bit(name, look(name));
+                waves.bit(&label(name), look(name));
             }
-            waves.data("rdata_o", value("rvalid_o", "rdata_o"));
+            waves.data("bus_o.rdata", value("rvalid_o", "rdata_o"));
         },
     );
 }

@@ -21,61 +21,35 @@ module axi_dma_port #(
     parameter bit SLICES = 1'b0
 ) (
     /// Clock.
-    input  logic              clk_i,
+    input  logic                           clk_i,
     /// Synchronous reset, active low.
-    input  logic              rst_ni,
+    input  logic                           rst_ni,
 
-    /// AXI write address.
-    input  logic              awvalid_i,
-    /// AXI write address.
-    output logic              awready_o,
-    /// AXI write address.
-    input  logic [ADDR_W-1:0] awaddr_i,
-    /// AXI write data.
-    input  logic              wvalid_i,
-    /// AXI write data.
-    output logic              wready_o,
-    /// AXI write data.
-    input  logic [31:0]       wdata_i,
-    /// AXI write data.
-    input  logic [3:0]        wstrb_i,
-    /// AXI write data.
-    input  logic              wlast_i,
-    /// AXI write response.
-    output logic              bvalid_o,
-    /// AXI write response.
-    input  logic              bready_i,
-    /// AXI read address.
-    input  logic              arvalid_i,
-    /// AXI read address.
-    output logic              arready_o,
-    /// AXI read address.
-    input  logic [ADDR_W-1:0] araddr_i,
-    /// AXI read address: beats - 1.
-    input  logic [7:0]        arlen_i,
-    /// AXI read data.
-    output logic              rvalid_o,
-    /// AXI read data.
-    input  logic              rready_i,
-    /// AXI read data.
-    output logic [31:0]       rdata_o,
-    /// AXI read data.
-    output logic              rlast_o,
+    /// AXI4: signals of the master.
+    input  alcor_abi_pkg::dma_request_t    bus_i,
+    /// AXI4: write data.
+    input  logic [31:0]                    wdata_i,
+    /// AXI4: byte strobes of the write data.
+    input  logic [3:0]                     wstrb_i,
+    /// AXI4: signals of this slave.
+    output alcor_abi_pkg::dma_answer_t     bus_o,
+    /// AXI4: read data.
+    output logic [31:0]                    rdata_o,
 
     /// Memory: a read of a word.
     output alcor_abi_pkg::memory_request_t read_o,
     /// Memory: the answer.
     input  alcor_abi_pkg::memory_answer_t  read_i,
     /// Memory: data, with `read_i.rvalid`.
-    input  logic [31:0]       read_data_i,
+    input  logic [31:0]                    read_data_i,
     /// Memory: a write of a word.
     output alcor_abi_pkg::memory_request_t write_o,
     /// Memory: the write is granted.
-    input  logic              write_gnt_i,
+    input  logic                           write_gnt_i,
     /// Data to be written.
-    output logic [31:0]       write_data_o,
+    output logic [31:0]                    write_data_o,
     /// Byte strobes.
-    output logic [3:0]        write_strobe_o
+    output logic [3:0]                     write_strobe_o
 );
 
   localparam int unsigned WordW = ADDR_W - 2;
@@ -92,12 +66,12 @@ module axi_dma_port #(
   logic write_done, read_done, last_read, read_taken, same_node;
   logic buffer_ready, way_room, way_empty, way_valid, way_last;
 
-  assign awready_o = !writing_q && !bvalid_q;
-  assign bvalid_o  = bvalid_q;
-  assign arready_o = !reading_q;
+  assign bus_o.awready = !writing_q && !bvalid_q;
+  assign bus_o.bvalid  = bvalid_q;
+  assign bus_o.arready = !reading_q;
 
   skid_buffer #(.WIDTH(37), .SLICE(SLICES)) u_w (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(wvalid_i), .ready_o(wready_o), .data_i({wlast_i, wstrb_i, wdata_i}),
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(bus_i.wvalid), .ready_o(bus_o.wready), .data_i({bus_i.wlast, wstrb_i, wdata_i}),
       .valid_o(w_valid), .ready_i(write_done), .data_o({w_last, write_strobe_o, write_data_o}), .empty_o()
   );
 
@@ -120,25 +94,25 @@ module axi_dma_port #(
       reading_q <= 1'b0;
       room_q    <= RoomW'(BufferDepth);
     end else begin
-      if (awvalid_i && awready_o) writing_q <= 1'b1;
+      if (bus_i.awvalid && bus_o.awready) writing_q <= 1'b1;
       if (write_done && w_last) begin
         writing_q <= 1'b0;
         bvalid_q  <= 1'b1;
       end
-      if (bvalid_q && bready_i) bvalid_q <= 1'b0;
-      if (arvalid_i && arready_o) reading_q <= 1'b1;
+      if (bvalid_q && bus_i.bready) bvalid_q <= 1'b0;
+      if (bus_i.arvalid && bus_o.arready) reading_q <= 1'b1;
       if (read_done && last_read) reading_q <= 1'b0;
       room_q <= room_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (awvalid_i && awready_o) write_address_q <= awaddr_i[ADDR_W-1:2];
+    if (bus_i.awvalid && bus_o.awready) write_address_q <= bus_i.awaddr[ADDR_W-1:2];
     else if (write_done) write_address_q <= write_address_q + 1'b1;
     if (read_done) last_address_q <= read_address_q;
-    if (arvalid_i && arready_o) begin
-      read_address_q <= araddr_i[ADDR_W-1:2];
-      reads_left_q   <= arlen_i;
+    if (bus_i.arvalid && bus_o.arready) begin
+      read_address_q <= bus_i.araddr[ADDR_W-1:2];
+      reads_left_q   <= bus_i.arlen;
     end else if (read_done) begin
       read_address_q <= read_address_q + 1'b1;
       reads_left_q   <= reads_left_q - 1'b1;
@@ -159,7 +133,7 @@ module axi_dma_port #(
 
   skid_buffer #(.WIDTH(33), .SLICE(SLICES)) u_r (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(r_valid), .ready_o(r_ready), .data_i(r_data),
-      .valid_o(rvalid_o), .ready_i(rready_i), .data_o({rlast_o, rdata_o}), .empty_o()
+      .valid_o(bus_o.rvalid), .ready_i(bus_i.rready), .data_o({bus_o.rlast, rdata_o}), .empty_o()
   );
 
   `ALCOR_STABLE(a_read_stable, read_o.req, read_i.gnt, read_o.address)

@@ -15,51 +15,27 @@ module axi_lite_port #(
     parameter bit SLICES = 1'b0
 ) (
     /// Clock.
-    input  logic              clk_i,
+    input  logic                        clk_i,
     /// Synchronous reset, active low.
-    input  logic              rst_ni,
+    input  logic                        rst_ni,
 
-    /// AXI write address.
-    input  logic              awvalid_i,
-    /// AXI write address.
-    output logic              awready_o,
-    /// AXI write address.
-    input  logic [ADDR_W-1:0] awaddr_i,
-    /// AXI write data.
-    input  logic              wvalid_i,
-    /// AXI write data.
-    output logic              wready_o,
-    /// AXI write data.
-    input  logic [31:0]       wdata_i,
-    /// AXI write response.
-    output logic              bvalid_o,
-    /// AXI write response.
-    input  logic              bready_i,
-    /// AXI read address.
-    input  logic              arvalid_i,
-    /// AXI read address.
-    output logic              arready_o,
-    /// AXI read address.
-    input  logic [ADDR_W-1:0] araddr_i,
-    /// AXI read data.
-    output logic              rvalid_o,
-    /// AXI read data.
-    input  logic              rready_i,
-    /// AXI read data.
-    output logic [31:0]       rdata_o,
+    /// AXI4-Lite: signals of the master.
+    input  alcor_abi_pkg::lite_request_t bus_i,
+    /// AXI4-Lite: signals of this slave.
+    output alcor_abi_pkg::lite_answer_t bus_o,
 
     /// A register is written in this cycle.
-    output logic              write_valid_o,
+    output logic                        write_valid_o,
     /// The write can be taken.
-    input  logic              write_ready_i,
+    input  logic                        write_ready_i,
     /// Address of the write.
-    output logic [ADDR_W-1:0] write_address_o,
+    output logic [ADDR_W-1:0]           write_address_o,
     /// Data of the write.
-    output logic [31:0]       write_data_o,
+    output logic [31:0]                 write_data_o,
     /// Register to be read.
-    output logic [ADDR_W-1:0] read_address_o,
+    output logic [ADDR_W-1:0]           read_address_o,
     /// Value of the register, in the same cycle.
-    input  logic [31:0]       read_data_i
+    input  logic [31:0]                 read_data_i
 );
 
   logic write, read;
@@ -69,27 +45,27 @@ module axi_lite_port #(
   logic aw_valid, w_valid, ar_valid;
 
   skid_buffer #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_aw (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(awvalid_i), .ready_o(awready_o), .data_i(awaddr_i),
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(bus_i.awvalid), .ready_o(bus_o.awready), .data_i(bus_i.awaddr[ADDR_W-1:0]),
       .valid_o(aw_valid), .ready_i(write), .data_o(write_address_o), .empty_o()
   );
 
   skid_buffer #(.WIDTH(32), .SLICE(SLICES)) u_w (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(wvalid_i), .ready_o(wready_o), .data_i(wdata_i),
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(bus_i.wvalid), .ready_o(bus_o.wready), .data_i(bus_i.wdata),
       .valid_o(w_valid), .ready_i(write), .data_o(write_data_o), .empty_o()
   );
 
   skid_buffer #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_ar (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(arvalid_i), .ready_o(arready_o), .data_i(araddr_i),
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(bus_i.arvalid), .ready_o(bus_o.arready), .data_i(bus_i.araddr[ADDR_W-1:0]),
       .valid_o(ar_valid), .ready_i(!rvalid_q), .data_o(read_address_o), .empty_o()
   );
 
   assign write_valid_o = aw_valid && w_valid && !bvalid_q;
   assign write         = write_valid_o && write_ready_i;
-  assign bvalid_o      = bvalid_q;
+  assign bus_o.bvalid  = bvalid_q;
 
-  assign read          = ar_valid && !rvalid_q;
-  assign rvalid_o      = rvalid_q;
-  assign rdata_o       = rdata_q;
+  assign read         = ar_valid && !rvalid_q;
+  assign bus_o.rvalid = rvalid_q;
+  assign bus_o.rdata  = rdata_q;
 
   always_ff @(posedge clk_i) begin
     if (read) rdata_q <= read_data_i;
@@ -98,13 +74,13 @@ module axi_lite_port #(
       rvalid_q <= 1'b0;
     end else begin
       if (write) bvalid_q <= 1'b1;
-      else if (bready_i) bvalid_q <= 1'b0;
+      else if (bus_i.bready) bvalid_q <= 1'b0;
       if (read) rvalid_q <= 1'b1;
-      else if (rready_i) rvalid_q <= 1'b0;
+      else if (bus_i.rready) rvalid_q <= 1'b0;
     end
   end
 
-  `ALCOR_STABLE(a_b_stable, bvalid_o, bready_i, 1'b0)
-  `ALCOR_STABLE(a_r_stable, rvalid_o, rready_i, rdata_o)
+  `ALCOR_STABLE(a_b_stable, bus_o.bvalid, bus_i.bready, 1'b0)
+  `ALCOR_STABLE(a_r_stable, bus_o.rvalid, bus_i.rready, bus_o.rdata)
 
 endmodule

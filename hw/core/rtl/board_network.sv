@@ -98,26 +98,14 @@ module board_network #(
     /// Data of the write, the same for all ranks.
     output logic [PHIT_W-1:0]                    write_data_o,
 
-    /// Links: a phit arrives.
-    input  logic [LINKS-1:0]                     link_valid_i,
-    /// Links: virtual channel of the phit that arrives.
-    input  logic [LINKS-1:0][2:0]                link_vc_i,
+    /// Links: phits and credits that arrive, a link_flow_t for each.
+    input  logic [LINKS-1:0][LinkFlowW-1:0]      link_i,
     /// Links: the phit that arrives.
     input  logic [LINKS-1:0][LinkW-1:0]          link_phit_i,
-    /// Links: a credit returns.
-    input  logic [LINKS-1:0]                     link_credit_i,
-    /// Links: virtual channel of the credit that returns.
-    input  logic [LINKS-1:0][2:0]                link_credit_vc_i,
-    /// Links: a phit is sent.
-    output logic [LINKS-1:0]                     link_valid_o,
-    /// Links: virtual channel of the phit that is sent.
-    output logic [LINKS-1:0][2:0]                link_vc_o,
-    /// Links: the phit that is sent.
-    output logic [LINKS-1:0][LinkW-1:0]          link_phit_o,
-    /// Links: a credit is returned.
-    output logic [LINKS-1:0]                     link_credit_o,
-    /// Links: virtual channel of the credit that is returned.
-    output logic [LINKS-1:0][2:0]                link_credit_vc_o
+    /// Links: phits and credits that leave, a link_flow_t for each.
+    output logic [LINKS-1:0][LinkFlowW-1:0]      link_o,
+    /// Links: the phit that leaves.
+    output logic [LINKS-1:0][LinkW-1:0]          link_phit_o
 );
 
   localparam int unsigned AddrW = $clog2(NODE_BYTES / 4);
@@ -191,37 +179,31 @@ module board_network #(
       .VC_DEPTH(VC_DEPTH),
       .DESTS   (DESTS)
   ) u_switch_router (
-      .clk_i           (clk_i),
-      .rst_ni          (switch_rst_n),
-      .key_i           (settings_i.key),
-      .forward_write_i (settings_i.forward_write),
-      .forward_rank_i  (settings_i.forward_rank),
-      .forward_port_i  (settings_i.forward_port),
-      .dateline_i      (settings_i.dateline[LINKS-1:0]),
-      .link_valid_i    (link_valid_i),
-      .link_vc_i       (link_vc_i),
-      .link_phit_i     (link_phit_i),
-      .link_credit_i   (link_credit_i),
-      .link_credit_vc_i(link_credit_vc_i),
-      .link_valid_o    (link_valid_o),
-      .link_vc_o       (link_vc_o),
-      .link_phit_o     (link_phit_o),
-      .link_credit_o   (link_credit_o),
-      .link_credit_vc_o(link_credit_vc_o),
-      .local_valid_i   (in_valid),
-      .local_ready_o   (in_ready),
-      .local_phit_i    (in_phit),
-      .local_valid_o   (out_valid),
-      .local_ready_i   (out_ready),
-      .local_phit_o    (out_phit),
-      .control_i       (abort_i.valid),
-      .control_data_i  (abort_i.data),
-      .control_o       (abort_o.valid),
-      .control_data_o  (abort_o.data),
-      .drop_o          (state_o.drop),
-      .link_tx_o       (link_tx),
-      .link_rx_o       (link_rx),
-      .idle_o          ()
+      .clk_i          (clk_i),
+      .rst_ni         (switch_rst_n),
+      .key_i          (settings_i.key),
+      .forward_write_i(settings_i.forward_write),
+      .forward_rank_i (settings_i.forward_rank),
+      .forward_port_i (settings_i.forward_port),
+      .dateline_i     (settings_i.dateline[LINKS-1:0]),
+      .link_i         (link_i),
+      .link_phit_i    (link_phit_i),
+      .link_o         (link_o),
+      .link_phit_o    (link_phit_o),
+      .local_valid_i  (in_valid),
+      .local_ready_o  (in_ready),
+      .local_phit_i   (in_phit),
+      .local_valid_o  (out_valid),
+      .local_ready_i  (out_ready),
+      .local_phit_o   (out_phit),
+      .control_i      (abort_i.valid),
+      .control_data_i (abort_i.data),
+      .control_o      (abort_o.valid),
+      .control_data_o (abort_o.data),
+      .drop_o         (state_o.drop),
+      .link_tx_o      (link_tx),
+      .link_rx_o      (link_rx),
+      .idle_o         ()
   );
 
   assign state_o.link_tx = 6'(link_tx);

@@ -72,116 +72,52 @@ module core #(
     parameter bit SLICES = 1'b0,
     /// 1: pages are also written by `u_host_port.g_rig.move_*`, which simulation drives by hierarchy.
     parameter bit RIG = 1'b0,
-    /// Address bits of the register BAR; derived, not to be set.
-    localparam int unsigned BarW = 17,
-    /// Address bits of the board's node memory; derived, not to be set.
-    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES),
     /// Link ports that there are wires for; derived, not to be set.
     localparam int unsigned LinkN = (LINKS == 0) ? 1 : LINKS,
     /// Bits of a phit with its header; derived, not to be set.
     localparam int unsigned LinkW = PHIT_W + PhitHeadW
 ) (
     /// Clock.
-    input  logic                     clk_i,
+    input  logic                            clk_i,
     /// Synchronous reset, active low.
-    input  logic                     rst_ni,
+    input  logic                            rst_ni,
 
-    /// Register BAR, AXI4-Lite: write address.
-    input  logic                     lite_awvalid_i,
-    /// Register BAR: write address.
-    output logic                     lite_awready_o,
-    /// Register BAR: write address.
-    input  logic [BarW-1:0]          lite_awaddr_i,
-    /// Register BAR: write data.
-    input  logic                     lite_wvalid_i,
-    /// Register BAR: write data.
-    output logic                     lite_wready_o,
-    /// Register BAR: write data.
-    input  logic [31:0]              lite_wdata_i,
-    /// Register BAR: write response.
-    output logic                     lite_bvalid_o,
-    /// Register BAR: write response.
-    input  logic                     lite_bready_i,
-    /// Register BAR: read address.
-    input  logic                     lite_arvalid_i,
-    /// Register BAR: read address.
-    output logic                     lite_arready_o,
-    /// Register BAR: read address.
-    input  logic [BarW-1:0]          lite_araddr_i,
-    /// Register BAR: read data.
-    output logic                     lite_rvalid_o,
-    /// Register BAR: read data.
-    input  logic                     lite_rready_i,
-    /// Register BAR: read data.
-    output logic [31:0]              lite_rdata_o,
+    /// Register BAR, AXI4-Lite: signals of the host.
+    input  alcor_abi_pkg::lite_request_t    lite_i,
+    /// Register BAR: signals to the host.
+    output alcor_abi_pkg::lite_answer_t     lite_o,
 
-    /// Node memory, AXI4: write address.
-    input  logic                     dma_awvalid_i,
-    /// Node memory: write address.
-    output logic                     dma_awready_o,
-    /// Node memory: write address, rank × NODE_BYTES + byte.
-    input  logic [DmaW-1:0]          dma_awaddr_i,
+    /// Node memory, AXI4: signals of the host's DMA. Addresses are rank × NODE_BYTES + byte.
+    input  alcor_abi_pkg::dma_request_t     dma_i,
     /// Node memory: write data.
-    input  logic                     dma_wvalid_i,
-    /// Node memory: write data.
-    output logic                     dma_wready_o,
-    /// Node memory: write data.
-    input  logic [31:0]              dma_wdata_i,
-    /// Node memory: write strobes.
-    input  logic [3:0]               dma_wstrb_i,
-    /// Node memory: last beat.
-    input  logic                     dma_wlast_i,
-    /// Node memory: write response.
-    output logic                     dma_bvalid_o,
-    /// Node memory: write response.
-    input  logic                     dma_bready_i,
-    /// Node memory: read address.
-    input  logic                     dma_arvalid_i,
-    /// Node memory: read address.
-    output logic                     dma_arready_o,
-    /// Node memory: read address.
-    input  logic [DmaW-1:0]          dma_araddr_i,
-    /// Node memory: beats - 1.
-    input  logic [7:0]               dma_arlen_i,
+    input  logic [31:0]                     dma_wdata_i,
+    /// Node memory: byte strobes of the write data.
+    input  logic [3:0]                      dma_wstrb_i,
+    /// Node memory: signals to the host's DMA.
+    output alcor_abi_pkg::dma_answer_t      dma_o,
     /// Node memory: read data.
-    output logic                     dma_rvalid_o,
-    /// Node memory: read data.
-    input  logic                     dma_rready_i,
-    /// Node memory: read data.
-    output logic [31:0]              dma_rdata_o,
-    /// Node memory: last beat.
-    output logic                     dma_rlast_o,
+    output logic [31:0]                     dma_rdata_o,
 
     /// Interrupt of each rank, a level.
-    output logic [RANKS-1:0]         irq_o,
+    output logic [RANKS-1:0]                irq_o,
 
-    /// Links: a phit arrives.
-    input  logic [LinkN-1:0]            link_valid_i,
-    /// Links: its virtual channel.
-    input  logic [LinkN-1:0][2:0]       link_vc_i,
-    /// Links: the phit.
-    input  logic [LinkN-1:0][LinkW-1:0] link_phit_i,
-    /// Links: a credit returns.
-    input  logic [LinkN-1:0]            link_credit_i,
-    /// Links: its virtual channel.
-    input  logic [LinkN-1:0][2:0]       link_credit_vc_i,
-    /// Links: a phit is sent.
-    output logic [LinkN-1:0]            link_valid_o,
-    /// Links: its virtual channel.
-    output logic [LinkN-1:0][2:0]       link_vc_o,
-    /// Links: the phit.
-    output logic [LinkN-1:0][LinkW-1:0] link_phit_o,
-    /// Links: a credit is returned.
-    output logic [LinkN-1:0]            link_credit_o,
-    /// Links: its virtual channel.
-    output logic [LinkN-1:0][2:0]       link_credit_vc_o,
+    /// Links: phits and credits that arrive, a link_flow_t for each.
+    input  logic [LinkN-1:0][LinkFlowW-1:0] link_i,
+    /// Links: the phit that arrives.
+    input  logic [LinkN-1:0][LinkW-1:0]     link_phit_i,
+    /// Links: phits and credits that leave, a link_flow_t for each.
+    output logic [LinkN-1:0][LinkFlowW-1:0] link_o,
+    /// Links: the phit that leaves.
+    output logic [LinkN-1:0][LinkW-1:0]     link_phit_o,
     /// Links: reset of the link ends, active low: that of the board.
-    output logic                        link_rst_no,
+    output logic                            link_rst_no,
     /// Links: key of the run, PLACE.key; 0 from the board's reset until the host writes it.
-    output logic [7:0]                  link_key_o
+    output logic [7:0]                      link_key_o
 );
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
+  // Address bits of the board's node memory.
+  localparam int unsigned DmaW = $clog2(RANKS) + NodeW;
   // The crossbar's ports: the ranks, and with links one that leads to the other boards.
   localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
   localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
@@ -224,25 +160,12 @@ module core #(
   host_port #(
       .RANKS (RANKS),
       .RIG   (RIG),
-      .ADDR_W(BarW),
       .SLICES(SLICES)
   ) u_host_port (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
-      .awvalid_i    (lite_awvalid_i),
-      .awready_o    (lite_awready_o),
-      .awaddr_i     (lite_awaddr_i),
-      .wvalid_i     (lite_wvalid_i),
-      .wready_o     (lite_wready_o),
-      .wdata_i      (lite_wdata_i),
-      .bvalid_o     (lite_bvalid_o),
-      .bready_i     (lite_bready_i),
-      .arvalid_i    (lite_arvalid_i),
-      .arready_o    (lite_arready_o),
-      .araddr_i     (lite_araddr_i),
-      .rvalid_o     (lite_rvalid_o),
-      .rready_i     (lite_rready_i),
-      .rdata_o      (lite_rdata_o),
+      .bus_i        (lite_i),
+      .bus_o        (lite_o),
       .board_o      (board_write),
       .page_write_o (page_write),
       .page_offset_o(page_offset),
@@ -440,20 +363,9 @@ module core #(
   if (LINKS == 0) begin : g_no_links
     assign sync_answer = {here.fire, here.status};
 
-    assign network           = '0;
-    assign abort_in          = '0;
-    assign posted            = '0;
-    assign kernel_post_ready = '0;
-    assign complete_valid    = '0;
-    assign complete          = '0;
-    assign phit_read         = '0;
-    assign phit_write        = '0;
-    assign phit_write_data   = '0;
-    assign link_valid_o      = '0;
-    assign link_vc_o         = '0;
-    assign link_phit_o       = '0;
-    assign link_credit_o     = '0;
-    assign link_credit_vc_o  = '0;
+    assign {network, abort_in, posted, kernel_post_ready}                     = '0;
+    assign {complete_valid, complete, phit_read, phit_write, phit_write_data} = '0;
+    assign {link_o, link_phit_o}                                              = '0;
 
     logic unused_network;
     assign unused_network = ^{settings, abort_out, here, rank_resets, complete_ready, collective_write, kernel_post,
@@ -502,16 +414,10 @@ module core #(
         .write_o         (phit_write),
         .write_ready_i   (phit_write_ready),
         .write_data_o    (phit_write_data),
-        .link_valid_i    (link_valid_i),
-        .link_vc_i       (link_vc_i),
+        .link_i          (link_i),
         .link_phit_i     (link_phit_i),
-        .link_credit_i   (link_credit_i),
-        .link_credit_vc_i(link_credit_vc_i),
-        .link_valid_o    (link_valid_o),
-        .link_vc_o       (link_vc_o),
-        .link_phit_o     (link_phit_o),
-        .link_credit_o   (link_credit_o),
-        .link_credit_vc_o(link_credit_vc_o)
+        .link_o          (link_o),
+        .link_phit_o     (link_phit_o)
     );
   end
 
@@ -530,24 +436,11 @@ module core #(
   ) u_axi_dma_port (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),
-      .awvalid_i    (dma_awvalid_i),
-      .awready_o    (dma_awready_o),
-      .awaddr_i     (dma_awaddr_i),
-      .wvalid_i     (dma_wvalid_i),
-      .wready_o     (dma_wready_o),
+      .bus_i        (dma_i),
       .wdata_i      (dma_wdata_i),
       .wstrb_i      (dma_wstrb_i),
-      .wlast_i      (dma_wlast_i),
-      .bvalid_o     (dma_bvalid_o),
-      .bready_i     (dma_bready_i),
-      .arvalid_i    (dma_arvalid_i),
-      .arready_o    (dma_arready_o),
-      .araddr_i     (dma_araddr_i),
-      .arlen_i      (dma_arlen_i),
-      .rvalid_o     (dma_rvalid_o),
-      .rready_i     (dma_rready_i),
+      .bus_o        (dma_o),
       .rdata_o      (dma_rdata_o),
-      .rlast_o      (dma_rlast_o),
       .read_o       (dma_read),
       .read_i       (dma_answer),
       .read_data_i  (dma_read_data),

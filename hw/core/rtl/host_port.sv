@@ -8,85 +8,50 @@ module host_port #(
     /// 1: pages are also written by `g_rig.move_*`, and registers read by `g_rig.peek`, which simulation drives by
     /// hierarchy.
     parameter bit RIG = 1'b0,
-    /// Address bits of the register BAR.
-    parameter int unsigned ADDR_W = 17,
     /// 1: register slices at the AXI4-Lite port.
     parameter bit SLICES = 1'b0
 ) (
     /// Clock.
-    input  logic                       clk_i,
+    input  logic                         clk_i,
     /// Synchronous reset, active low.
-    input  logic                       rst_ni,
+    input  logic                         rst_ni,
 
-    /// AXI4-Lite: write address.
-    input  logic                       awvalid_i,
-    /// AXI4-Lite: write address.
-    output logic                       awready_o,
-    /// AXI4-Lite: write address.
-    input  logic [ADDR_W-1:0]          awaddr_i,
-    /// AXI4-Lite: write data.
-    input  logic                       wvalid_i,
-    /// AXI4-Lite: write data.
-    output logic                       wready_o,
-    /// AXI4-Lite: write data.
-    input  logic [31:0]                wdata_i,
-    /// AXI4-Lite: write response.
-    output logic                       bvalid_o,
-    /// AXI4-Lite: write response.
-    input  logic                       bready_i,
-    /// AXI4-Lite: read address.
-    input  logic                       arvalid_i,
-    /// AXI4-Lite: read address.
-    output logic                       arready_o,
-    /// AXI4-Lite: read address.
-    input  logic [ADDR_W-1:0]          araddr_i,
-    /// AXI4-Lite: read data.
-    output logic                       rvalid_o,
-    /// AXI4-Lite: read data.
-    input  logic                       rready_i,
-    /// AXI4-Lite: read data.
-    output logic [31:0]                rdata_o,
+    /// AXI4-Lite: signals of the host.
+    input  alcor_abi_pkg::lite_request_t bus_i,
+    /// AXI4-Lite: signals of this slave.
+    output alcor_abi_pkg::lite_answer_t  bus_o,
 
     /// A write into the board's page.
-    output alcor_abi_pkg::page_write_t board_o,
+    output alcor_abi_pkg::page_write_t   board_o,
     /// Ranks' pages: a write.
-    output logic [RANKS-1:0]           page_write_o,
+    output logic [RANKS-1:0]             page_write_o,
     /// Ranks' pages: offset of the write.
     output logic [RANKS-1:0][11:0]     page_offset_o,
     /// Ranks' pages: data of the write.
     output logic [RANKS-1:0][31:0]     page_data_o,
     /// Register to be read, of every page.
-    output logic [11:0]                read_offset_o,
+    output logic [11:0]                  read_offset_o,
     /// Value of the register in the board's page.
-    input  logic [31:0]                board_read_i,
+    input  logic [31:0]                  board_read_i,
     /// By rank: value of the register in the rank's page.
     input  logic [RANKS-1:0][31:0]     rank_read_i
 );
 
+  // Address bits of the board's pages.
+  localparam int unsigned AddrW = 17;
+
   logic write, write_ready;
-  logic [ADDR_W-1:0] write_address, bus_address, read_address;
+  logic [AddrW-1:0] write_address, bus_address, read_address;
   logic [31:0] write_data, read_data;
 
   axi_lite_port #(
-      .ADDR_W(ADDR_W),
+      .ADDR_W(AddrW),
       .SLICES(SLICES)
   ) u_axi_lite_port (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
-      .awvalid_i      (awvalid_i),
-      .awready_o      (awready_o),
-      .awaddr_i       (awaddr_i),
-      .wvalid_i       (wvalid_i),
-      .wready_o       (wready_o),
-      .wdata_i        (wdata_i),
-      .bvalid_o       (bvalid_o),
-      .bready_i       (bready_i),
-      .arvalid_i      (arvalid_i),
-      .arready_o      (arready_o),
-      .araddr_i       (araddr_i),
-      .rvalid_o       (rvalid_o),
-      .rready_i       (rready_i),
-      .rdata_o        (rdata_o),
+      .bus_i          (bus_i),
+      .bus_o          (bus_o),
       .write_valid_o  (write),
       .write_ready_i  (write_ready),
       .write_address_o(write_address),
@@ -98,20 +63,20 @@ module host_port #(
   assign read_offset_o = read_address[11:0];
 
   always_comb begin
-    read_data = (read_address[ADDR_W-1:12] == '0) ? board_read_i : '0;
+    read_data = (read_address[AddrW-1:12] == '0) ? board_read_i : '0;
     for (int unsigned r = 0; r < RANKS; r++) begin
-      if (read_address[ADDR_W-1:12] == 5'(r + 1)) read_data = rank_read_i[r];
+      if (read_address[AddrW-1:12] == 5'(r + 1)) read_data = rank_read_i[r];
     end
   end
 
-  assign board_o.valid  = write && write_ready && write_address[ADDR_W-1:12] == '0;
+  assign board_o.valid  = write && write_ready && write_address[AddrW-1:12] == '0;
   assign board_o.offset = write_address[11:0];
   assign board_o.data   = write_data;
 
   if (RIG) begin : g_rig
     // The register at `peek_address` is `read_data` in the same cycle, while time stands.
     logic peek;
-    logic [ADDR_W-1:0] peek_address;
+    logic [AddrW-1:0] peek_address;
 
     assign read_address = peek ? peek_address : bus_address;
 
@@ -126,7 +91,7 @@ module host_port #(
         page_write_o[r]  = move_valid[r];
         page_offset_o[r] = move_offset[r];
         page_data_o[r]   = move_data[r];
-        if (write_address[ADDR_W-1:12] == 5'(r + 1)) begin
+        if (write_address[AddrW-1:12] == 5'(r + 1)) begin
           if (move_valid[r]) begin
             write_ready = 1'b0;
           end else begin
@@ -141,7 +106,7 @@ module host_port #(
     assign read_address = bus_address;
     assign write_ready  = 1'b1;
     for (genvar r = 0; r < RANKS; r++) begin : g_page
-      assign page_write_o[r]  = write && write_address[ADDR_W-1:12] == 5'(r + 1);
+      assign page_write_o[r]  = write && write_address[AddrW-1:12] == 5'(r + 1);
       assign page_offset_o[r] = write_address[11:0];
       assign page_data_o[r]   = write_data;
     end

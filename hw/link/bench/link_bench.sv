@@ -39,9 +39,9 @@ module link_bench #(
       .QUIET(QUIET),
       .PHITS(PHITS)
   ) u_link_end (
-      .clk_i(core_clk_i), .rst_ni(rst_ni), .key_i(key_i), .valid_i(valid_i), .vc_i(vc_i),
-      .phit_i(phit_i), .credit_i(credit_i), .credit_vc_i(credit_vc_i), .valid_o(valid_o),
-      .vc_o(vc_o), .phit_o(phit_o), .credit_o(credit_o), .credit_vc_o(credit_vc_o),
+      .clk_i(core_clk_i), .rst_ni(rst_ni), .key_i(key_i),
+      .link_i({valid_i, vc_i, credit_i, credit_vc_i}), .phit_i(phit_i),
+      .link_o({valid_o, vc_o, credit_o, credit_vc_o}), .phit_o(phit_o),
       .status_o(status), .counts_o(counts), .mac_clk_i(mac_clk_i), .mac_ready_i(mac_ready_i),
       .mac_aligned_i(mac_aligned_i), .mac_remote_fault_i(mac_remote_fault_i),
       .mac_tx_enable_o(mac_tx_enable_o), .mac_send_fault_o(mac_send_fault_o),

@@ -25,26 +25,14 @@ module link_end #(
     /// Key of the run, PLACE.key; 0 from the board's reset until the host writes it.
     input  logic [7:0]                        key_i,
 
-    /// From the switch: a phit leaves.
-    input  logic                              valid_i,
-    /// Channel of the phit.
-    input  logic [2:0]                        vc_i,
-    /// The phit.
+    /// From the switch: a phit and a credit that leave.
+    input  alcor_abi_pkg::link_flow_t         link_i,
+    /// From the switch: the phit.
     input  logic [LinkPhitW-1:0]              phit_i,
-    /// A credit is given back.
-    input  logic                              credit_i,
-    /// Channel of the credit.
-    input  logic [2:0]                        credit_vc_i,
-    /// To the switch: a phit comes.
-    output logic                              valid_o,
-    /// Channel of the phit.
-    output logic [2:0]                        vc_o,
-    /// The phit.
+    /// To the switch: a phit and a credit that arrive.
+    output alcor_abi_pkg::link_flow_t         link_o,
+    /// To the switch: the phit.
     output logic [LinkPhitW-1:0]              phit_o,
-    /// A credit comes back.
-    output logic                              credit_o,
-    /// Channel of the credit.
-    output logic [2:0]                        credit_vc_o,
 
     /// Register LINK_STATUS.
     output alcor_abi_pkg::links_link_status_t status_o,
@@ -192,11 +180,11 @@ module link_end #(
       .rst_ni     (rst_ni),
       .link_rst_ni(link_rst_n),
       .works_i    (works),
-      .valid_i    (valid_i),
-      .vc_i       (vc_i),
+      .valid_i    (link_i.valid),
+      .vc_i       (link_i.vc),
       .phit_i     (phit_i),
-      .credit_i   (credit_i),
-      .credit_vc_i(credit_vc_i),
+      .credit_i   (link_i.credit),
+      .credit_vc_i(link_i.credit_vc),
       .overrun_o  (overrun),
       .mac_clk_i  (mac_clk_i),
       .mac_rst_ni (mac_rst_n),
@@ -243,11 +231,11 @@ module link_end #(
       .clk_i      (clk_i),
       .rst_ni     (link_rst_n),
       .works_i    (works),
-      .valid_o    (valid_o),
-      .vc_o       (vc_o),
+      .valid_o    (link_o.valid),
+      .vc_o       (link_o.vc),
       .phit_o     (phit_o),
-      .credit_o   (credit_o),
-      .credit_vc_o(credit_vc_o)
+      .credit_o   (link_o.credit),
+      .credit_vc_o(link_o.credit_vc)
   );
 
 endmodule

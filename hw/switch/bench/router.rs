@@ -57,7 +57,7 @@ impl Config {
     }
 
     pub(crate) fn recipe(self) -> Recipe {
-        Recipe::new("switch_router", "switch_router")
+        Recipe::new("switch_router", "router_bench")
             .blocks(&["abi", "common"])
             .source("switch/rtl/switch_router_links.sv")
             .source("switch/rtl/switch_router_routes.sv")
@@ -67,6 +67,7 @@ impl Config {
             .source("switch/rtl/switch_router_allocator.sv")
             .source("switch/rtl/switch_router_eject.sv")
             .source("switch/rtl/switch_router.sv")
+            .source("switch/bench/router_bench.sv")
             .param("LINKS", self.links as u64)
             .param("STAGES", self.stages as u64)
             .param("PHIT_W", PHIT_W)

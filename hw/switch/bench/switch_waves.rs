@@ -69,17 +69,17 @@ fn switch_router_out_waves() {
                 "local_phit_i[0]",
                 data(pins.local_valid_in, pins.local_phit_in),
             );
-            waves.bit("link_valid_o[0]", dut.get(pins.link_valid_out, 0));
+            waves.bit("link_o[0].valid", dut.get(pins.link_valid_out, 0));
             waves.data(
                 "link_phit_o[0]",
                 data(pins.link_valid_out, pins.link_phit_out),
             );
             let on = dut.get(pins.link_valid_out, 0) == 1;
-            waves.data("link_vc_o[0]", on.then(|| dut.get(pins.link_vc_out, 0)));
-            waves.bit("link_credit_i[0]", dut.get(pins.link_credit_in, 0));
+            waves.data("link_o[0].vc", on.then(|| dut.get(pins.link_vc_out, 0)));
+            waves.bit("link_i[0].credit", dut.get(pins.link_credit_in, 0));
             let credit = dut.get(pins.link_credit_in, 0) == 1;
             waves.data(
-                "link_credit_vc_i[0]",
+                "link_i[0].credit_vc",
                 credit.then(|| dut.get(pins.link_credit_vc_in, 0)),
             );
         },
@@ -108,9 +108,9 @@ fn switch_router_in_waves() {
                 let value = dut.get(pin, 0) & 0xff;
                 (dut.get(valid, 0) == 1).then(|| format!("{value:X}"))
             };
-            waves.bit("link_valid_i[0]", dut.get(pins.link_valid_in, 0));
+            waves.bit("link_i[0].valid", dut.get(pins.link_valid_in, 0));
             let on = dut.get(pins.link_valid_in, 0) == 1;
-            waves.data("link_vc_i[0]", on.then(|| dut.get(pins.link_vc_in, 0)));
+            waves.data("link_i[0].vc", on.then(|| dut.get(pins.link_vc_in, 0)));
             waves.data(
                 "link_phit_i[0]",
                 data(pins.link_valid_in, pins.link_phit_in),
@@ -121,10 +121,10 @@ fn switch_router_in_waves() {
                 "local_phit_o[0]",
                 data(pins.local_valid_out, pins.local_phit_out),
             );
-            waves.bit("link_credit_o[0]", dut.get(pins.link_credit_out, 0));
+            waves.bit("link_o[0].credit", dut.get(pins.link_credit_out, 0));
             let credit = dut.get(pins.link_credit_out, 0) == 1;
             waves.data(
-                "link_credit_vc_o[0]",
+                "link_o[0].credit_vc",
                 credit.then(|| dut.get(pins.link_credit_vc_out, 0)),
             );
         },

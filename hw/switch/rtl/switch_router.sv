@@ -20,7 +20,7 @@ import alcor_abi_pkg::*;
 /// for collectives, the header's stage select the local port. A phit from a local port to its own
 /// board leaves at a local port.
 ///
-/// Through an idle router: 4 cycles from `link_valid_i` to `link_valid_o`, from a link to a local port,
+/// Through an idle router: 4 cycles from `link_i` to `link_o`, from a link to a local port,
 /// and from a local port to a link.
 ///
 /// Buffer of a channel. The paper's equation (2) is (m + (d + q) * L / Tclk) * Ph: margin m, depth
@@ -46,67 +46,55 @@ module switch_router #(
     localparam int unsigned W = PHIT_W + PhitHeadW
 ) (
     /// Clock.
-    input  logic                     clk_i,
+    input  logic                            clk_i,
     /// Synchronous reset, active low; empties the router and the forwarding table.
-    input  logic                     rst_ni,
+    input  logic                            rst_ni,
     /// Key of the run, which control phits carry above their data. A control phit with another key is dropped.
-    input  logic [7:0]               key_i,
+    input  logic [7:0]                      key_i,
     /// Writes an entry of the forwarding table.
-    input  logic                     forward_write_i,
+    input  logic                            forward_write_i,
     /// The destination: a global rank.
-    input  logic [7:0]               forward_rank_i,
+    input  logic [7:0]                      forward_rank_i,
     /// The link port that leads there; 15: this board.
-    input  logic [3:0]               forward_port_i,
+    input  logic [3:0]                      forward_port_i,
     /// Link ports that cross the dateline of their ring; static.
-    input  logic [LINKS-1:0]         dateline_i,
-    /// Links: a phit arrives.
-    input  logic [LINKS-1:0]         link_valid_i,
-    /// Links: channel of the phit.
-    input  logic [LINKS-1:0][2:0]    link_vc_i,
-    /// Links: the phit.
+    input  logic [LINKS-1:0]                dateline_i,
+    /// Links: phits and credits that arrive, a link_flow_t for each.
+    input  logic [LINKS-1:0][LinkFlowW-1:0] link_i,
+    /// Links: the phit that arrives.
     input  logic [LINKS-1:0][W-1:0]  link_phit_i,
-    /// Links: a credit returns for a sent phit.
-    input  logic [LINKS-1:0]         link_credit_i,
-    /// Links: channel of the credit.
-    input  logic [LINKS-1:0][2:0]    link_credit_vc_i,
-    /// Links: a phit is sent.
-    output logic [LINKS-1:0]         link_valid_o,
-    /// Links: channel of the phit.
-    output logic [LINKS-1:0][2:0]    link_vc_o,
-    /// Links: the phit.
+    /// Links: phits and credits that leave, a link_flow_t for each.
+    output logic [LINKS-1:0][LinkFlowW-1:0] link_o,
+    /// Links: the phit that leaves.
     output logic [LINKS-1:0][W-1:0]  link_phit_o,
-    /// Links: a credit is returned for a received phit.
-    output logic [LINKS-1:0]         link_credit_o,
-    /// Links: channel of the credit.
-    output logic [LINKS-1:0][2:0]    link_credit_vc_o,
     /// Into the network: a phit is offered.
-    input  logic [Locals-1:0]        local_valid_i,
+    input  logic [Locals-1:0]               local_valid_i,
     /// Into the network: there is room.
-    output logic [Locals-1:0]        local_ready_o,
+    output logic [Locals-1:0]               local_ready_o,
     /// Into the network: the phit.
     input  logic [Locals-1:0][W-1:0] local_phit_i,
     /// Out of the network: a phit is offered.
-    output logic [Locals-1:0]        local_valid_o,
+    output logic [Locals-1:0]               local_valid_o,
     /// Out of the network: the phit is taken.
-    input  logic [Locals-1:0]        local_ready_i,
+    input  logic [Locals-1:0]               local_ready_i,
     /// Out of the network: the phit.
     output logic [Locals-1:0][W-1:0] local_phit_o,
     /// Pulse: a control phit is to go out on every link.
-    input  logic                     control_i,
+    input  logic                            control_i,
     /// Low bits of that phit.
-    input  logic [15:0]              control_data_i,
+    input  logic [15:0]                     control_data_i,
     /// Pulse: a control phit came.
-    output logic                     control_o,
+    output logic                            control_o,
     /// Low bits of that phit; of several at once, of the lowest link's.
-    output logic [15:0]              control_data_o,
+    output logic [15:0]                     control_data_o,
     /// Pulse for each packet dropped, without a way or for a stage that does not exist.
-    output logic                     drop_o,
+    output logic                            drop_o,
     /// Pulse by link: a phit was sent.
-    output logic [LINKS-1:0]         link_tx_o,
+    output logic [LINKS-1:0]                link_tx_o,
     /// Pulse by link: a phit was received.
-    output logic [LINKS-1:0]         link_rx_o,
+    output logic [LINKS-1:0]                link_rx_o,
     /// No phit is stored.
-    output logic                     idle_o
+    output logic                            idle_o
 );
 
   `ALCOR_CHECK_PARAM(g_check_links, LINKS == 2 || LINKS == 4 || LINKS == 6,
@@ -133,6 +121,9 @@ module switch_router #(
   logic [Ports-1:0] credit;
   alcor_abi_pkg::outlets_t outlets;
   logic [Ports-1:0] input_empty, output_empty, input_drop;
+  // Members of the links' bundles.
+  logic [LINKS-1:0] arrives, leaves, returns;
+  logic [LINKS-1:0][2:0] arrives_vc, leaves_vc, returns_vc;
   logic [LINKS-1:0][23:0] link_data;
   logic stall, control_idle;
   logic [Ports-1:0][15:0] await;
@@ -234,11 +225,17 @@ module switch_router #(
 
     if (IsLink) begin : g_link
       assign phit = link_phit_i[i];
-      assign push_vc[i] = link_vc_i[i];
-      assign push_class[i] = link_vc_i[i][2:1];
-      assign push[i] = link_valid_i[i] && push_class[i] != 2'd3;
-      assign link_credit_o[i] = gives;
-      assign link_credit_vc_o[i] = gives_vc;
+      alcor_abi_pkg::link_flow_t flow;
+
+      assign flow = link_i[i];
+      assign arrives[i] = flow.valid;
+      assign arrives_vc[i] = flow.vc;
+      assign returns[i] = flow.credit;
+      assign returns_vc[i] = flow.credit_vc;
+      assign push_vc[i] = flow.vc;
+      assign push_class[i] = flow.vc.class_;
+      assign push[i] = flow.valid && push_class[i] != 2'd3;
+      assign link_o[i] = {leaves[i], leaves_vc[i], gives, gives_vc};
       assign link_data[i] = phit.data[23:0];
     end else begin : g_local
       localparam int unsigned RoomW = $clog2(InjectDepth + 1);
@@ -280,7 +277,7 @@ module switch_router #(
   alcor_abi_pkg::outlet_pulse_t cancel;
 
   for (genvar x = 0; x < LINKS; x++) begin : g_credit
-    assign credit[x] = link_credit_i[x];
+    assign credit[x] = returns[x];
   end
 
   switch_router_allocator #(
@@ -298,7 +295,7 @@ module switch_router #(
       .pass_from_o  (pass_from),
       .pass_vc_o    (pass_vc),
       .credit_i     (credit),
-      .credit_vc_i  (link_credit_vc_i),
+      .credit_vc_i  (returns_vc),
       .outlets_o    (outlets),
       .reserve_i    ({reserve, reserve_outlet}),
       .cancel_i     (cancel)
@@ -356,11 +353,11 @@ module switch_router #(
       .pass_i        (pass[LINKS-1:0]),
       .pass_vc_i     (pass_vc),
       .pass_phit_i   (crossed[LINKS-1:0]),
-      .link_valid_o  (link_valid_o),
-      .link_vc_o     (link_vc_o),
+      .link_valid_o  (leaves),
+      .link_vc_o     (leaves_vc),
       .link_phit_o   (link_phit_o),
-      .link_valid_i  (link_valid_i),
-      .link_vc_i     (link_vc_i),
+      .link_valid_i  (arrives),
+      .link_vc_i     (arrives_vc),
       .link_data_i   (link_data),
       .key_i         (key_i),
       .control_i     (control_i),
@@ -371,7 +368,7 @@ module switch_router #(
       .idle_o        (control_idle)
   );
 
-  assign output_empty[LINKS-1:0] = ~link_valid_o;
+  assign output_empty[LINKS-1:0] = ~leaves;
 
   for (genvar k = 0; k < Locals; k++) begin : g_local_out
     switch_router_eject #(
@@ -412,18 +409,18 @@ module switch_router #(
       received_q <= '0;
     end else begin
       if (input_drop != '0 || drops_q != '0) drops_q <= drops_d;
-      received_q <= link_valid_i;
+      received_q <= arrives;
     end
   end
 
   assign drop_o = drops_q != '0;
-  assign link_tx_o = link_valid_o;
+  assign link_tx_o = leaves;
   assign link_rx_o = received_q;
   assign idle_o = (&input_empty) && (&output_empty) && pass == '0 && control_idle;
 
   for (genvar i = 0; i < LINKS; i++) begin : g_check
-    `ALCOR_IMPLIES(a_channel_exists, link_valid_i[i], link_vc_i[i] != 3'd6)
-    `ALCOR_IMPLIES(a_credit_channel, link_credit_i[i], link_credit_vc_i[i] < 3'd6)
+    `ALCOR_IMPLIES(a_channel_exists, arrives[i], arrives_vc[i] != 3'd6)
+    `ALCOR_IMPLIES(a_credit_channel, returns[i], returns_vc[i] < 3'd6)
   end
 
 endmodule

@@ -11,7 +11,10 @@ fn start(top: &str, params: &[(&str, u64)]) -> Dut {
     let mut recipe = Recipe::new(top, top)
         .blocks(&["abi", "common"])
         .source("core/rtl/axi_lite_port.sv")
-        .source(&format!("board/u280/rtl/{top}.sv"));
+        .source("board/u280/rtl/lite_split.sv")
+        .source("board/u280/rtl/links_registers.sv")
+        .source("board/u280/rtl/user_irq.sv")
+        .source("board/u280/bench/u280_bench.sv");
     for (name, value) in params {
         recipe = recipe.param(name, *value);
     }
@@ -25,12 +28,22 @@ fn start(top: &str, params: &[(&str, u64)]) -> Dut {
 #[test]
 fn u280_lite_split() {
     let mut rng = Random::new("u280_lite_split");
-    let mut dut = start("lite_split", &[("ADDR_W", 18)]);
+    let mut dut = start("lite_split_bench", &[]);
     let pin = |dut: &Dut, name: &str| dut.pin(name);
-    let [awvalid, awaddr, wvalid, bready, arvalid, araddr, rready] = [
+    let [
+        awvalid,
+        awaddr,
+        wvalid,
+        wdata,
+        bready,
+        arvalid,
+        araddr,
+        rready,
+    ] = [
         "awvalid_i",
         "awaddr_i",
         "wvalid_i",
+        "wdata_i",
         "bready_i",
         "arvalid_i",
         "araddr_i",
@@ -46,9 +59,11 @@ fn u280_lite_split() {
         "rdata_o",
     ]
     .map(|name| pin(&dut, name));
-    let two = |dut: &Dut, name: &str| dut.lanes(name, 2);
+    let two = |dut: &Dut, name: &str| dut.lanes(&format!("slave_{name}"), 2);
     let [to_awvalid, to_bready, to_arvalid, to_rready] =
         ["awvalid_o", "bready_o", "arvalid_o", "rready_o"].map(|name| two(&dut, name));
+    let [to_wvalid, to_awaddr, to_wdata, to_araddr] =
+        ["wvalid_o", "awaddr_o", "wdata_o", "araddr_o"].map(|name| two(&dut, name));
     let [s_awready, s_wready, s_bvalid, s_arready, s_rvalid, s_rdata] = [
         "awready_i",
         "wready_i",
@@ -83,7 +98,7 @@ fn u280_lite_split() {
         for _ in 0..1_000 {
             if addresses.len() < 3 {
                 addresses.push(rng.random_range(0..1 << 18));
-                data.push(0);
+                data.push(rng.random::<u32>().into());
             }
             if reads.len() < 3 {
                 reads.push(rng.random_range(0..1 << 18));
@@ -96,6 +111,7 @@ fn u280_lite_split() {
             dut.set(awvalid, 0, u64::from(aw.is_some()));
             dut.set(awaddr, 0, aw.unwrap_or(noise));
             dut.set(wvalid, 0, u64::from(w.is_some()));
+            dut.set(wdata, 0, w.unwrap_or(noise >> 32));
             dut.set(arvalid, 0, u64::from(ar.is_some()));
             dut.set(araddr, 0, ar.unwrap_or(noise));
             dut.set(bready, 0, u64::from(ready[0]));
@@ -126,6 +142,11 @@ fn u280_lite_split() {
             for s in 0..2 {
                 let mine = aw.is_some_and(|address| address >> 17 == s as u64);
                 assert_eq!(is(to_awvalid, s), goes && mine, "cycle {now}: slave {s}");
+                assert_eq!(is(to_wvalid, s), goes && mine, "cycle {now}: slave {s}");
+                if goes && mine {
+                    let seen = (dut.get(to_awaddr, s), dut.get(to_wdata, s));
+                    assert_eq!((aw, w), (Some(seen.0), Some(seen.1)), "cycle {now}");
+                }
                 if goes && mine && ready[2 + s] {
                     writes[s] += 1;
                     taken = true;
@@ -160,6 +181,9 @@ fn u280_lite_split() {
             for s in 0..2 {
                 let mine = ar.is_some_and(|address| address >> 17 == s as u64);
                 assert_eq!(is(to_arvalid, s), goes && mine, "cycle {now}: slave {s}");
+                if goes && mine {
+                    assert_eq!(ar, Some(dut.get(to_araddr, s)), "cycle {now}");
+                }
                 if goes && mine && ready[4 + s] {
                     let value = u64::from(rng.random::<u32>());
                     answers[s].push_back(value);
@@ -242,7 +266,7 @@ fn u280_user_irq() {
 #[test]
 fn u280_links_registers() {
     let mut rng = Random::new("u280_links_registers");
-    let mut dut = start("links_registers", &[("LINKS", 2)]);
+    let mut dut = start("links_registers_bench", &[("LINKS", 2)]);
     let [
         awvalid,
         awaddr,

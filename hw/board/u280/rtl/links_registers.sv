@@ -6,38 +6,14 @@ module links_registers #(
     parameter int unsigned LINKS = 2
 ) (
     /// Clock.
-    input  logic                   clk_i,
+    input  logic                         clk_i,
     /// Synchronous reset, active low.
-    input  logic                   rst_ni,
+    input  logic                         rst_ni,
 
-    /// AXI4-Lite: write address.
-    input  logic                   awvalid_i,
-    /// AXI4-Lite: write address.
-    output logic                   awready_o,
-    /// AXI4-Lite: write address.
-    input  logic [11:0]            awaddr_i,
-    /// AXI4-Lite: write data.
-    input  logic                   wvalid_i,
-    /// AXI4-Lite: write data.
-    output logic                   wready_o,
-    /// AXI4-Lite: write data.
-    input  logic [31:0]            wdata_i,
-    /// AXI4-Lite: write response.
-    output logic                   bvalid_o,
-    /// AXI4-Lite: write response.
-    input  logic                   bready_i,
-    /// AXI4-Lite: read address.
-    input  logic                   arvalid_i,
-    /// AXI4-Lite: read address.
-    output logic                   arready_o,
-    /// AXI4-Lite: read address.
-    input  logic [11:0]            araddr_i,
-    /// AXI4-Lite: read data.
-    output logic                   rvalid_o,
-    /// AXI4-Lite: read data.
-    input  logic                   rready_i,
-    /// AXI4-Lite: read data.
-    output logic [31:0]            rdata_o,
+    /// AXI4-Lite: signals of the host.
+    input  alcor_abi_pkg::lite_request_t bus_i,
+    /// AXI4-Lite: signals of this slave.
+    output alcor_abi_pkg::lite_answer_t  bus_o,
 
     /// By port: register LINK_STATUS.
     input  logic [LINKS-1:0][31:0]  status_i,
@@ -56,20 +32,8 @@ module links_registers #(
   ) u_port (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
-      .awvalid_i      (awvalid_i),
-      .awready_o      (awready_o),
-      .awaddr_i       (awaddr_i),
-      .wvalid_i       (wvalid_i),
-      .wready_o       (wready_o),
-      .wdata_i        (wdata_i),
-      .bvalid_o       (bvalid_o),
-      .bready_i       (bready_i),
-      .arvalid_i      (arvalid_i),
-      .arready_o      (arready_o),
-      .araddr_i       (araddr_i),
-      .rvalid_o       (rvalid_o),
-      .rready_i       (rready_i),
-      .rdata_o        (rdata_o),
+      .bus_i          (bus_i),
+      .bus_o          (bus_o),
       .write_valid_o  (),
       .write_ready_i  (1'b1),
       .write_address_o(),

@@ -65,9 +65,7 @@ module u280_top #(
     /// First 32 bits of the source revision.
     parameter logic [31:0] REVISION = 32'h0,
     /// Hash of hw/abi/alcor.rdl that the build script has read; another than the sources' stops the build.
-    parameter logic [31:0] BUILT_ABI_HASH = ABI_HASH,
-    /// Address bits of node memory; derived, not to be set.
-    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
+    parameter logic [31:0] BUILT_ABI_HASH = ABI_HASH
 ) (
     /// PCIe reference clock, 100 MHz.
     input  logic        pcie_refclk_p_i,
@@ -113,8 +111,6 @@ module u280_top #(
   // Bits of the core's memory port; the width converter's other side is XDMA's.
   localparam int unsigned DmaDataW = 32;
   localparam int unsigned XdmaDataW = 512;
-  // Pages of the core, and above them those of the links.
-  localparam int unsigned BarW = 17;
 
   assign hbm_cattrip_o     = 1'b0;
   assign qsfp_refclk_oe_no = '0;
@@ -155,9 +151,12 @@ module u280_top #(
 
   logic [RANKS-1:0] irq, irq_request, irq_sent;
 
-  logic lite_awvalid, lite_awready, lite_wvalid, lite_wready, lite_bvalid, lite_bready;
-  logic lite_arvalid, lite_arready, lite_rvalid, lite_rready;
-  logic [31:0] lite_awaddr, lite_wdata, lite_araddr, lite_rdata;
+  alcor_abi_pkg::lite_request_t lite_request;
+  alcor_abi_pkg::lite_answer_t lite_answer;
+  logic [31:0] lite_awaddr, lite_araddr;
+
+  assign lite_request.awaddr = lite_awaddr[17:0];
+  assign lite_request.araddr = lite_araddr[17:0];
 
   logic [3:0] x_awid, x_bid, x_arid, x_rid, x_awcache, x_arcache;
   logic [63:0] x_awaddr, x_araddr;
@@ -220,24 +219,24 @@ module u280_top #(
       .m_axi_rready (x_rready),
       .m_axil_awaddr (lite_awaddr),
       .m_axil_awprot (),
-      .m_axil_awvalid(lite_awvalid),
-      .m_axil_awready(lite_awready),
-      .m_axil_wdata  (lite_wdata),
+      .m_axil_awvalid(lite_request.awvalid),
+      .m_axil_awready(lite_answer.awready),
+      .m_axil_wdata  (lite_request.wdata),
       // The ABI has whole words only.
       .m_axil_wstrb  (),
-      .m_axil_wvalid (lite_wvalid),
-      .m_axil_wready (lite_wready),
+      .m_axil_wvalid (lite_request.wvalid),
+      .m_axil_wready (lite_answer.wready),
       .m_axil_bresp  (2'b00),
-      .m_axil_bvalid (lite_bvalid),
-      .m_axil_bready (lite_bready),
+      .m_axil_bvalid (lite_answer.bvalid),
+      .m_axil_bready (lite_request.bready),
       .m_axil_araddr (lite_araddr),
       .m_axil_arprot (),
-      .m_axil_arvalid(lite_arvalid),
-      .m_axil_arready(lite_arready),
-      .m_axil_rdata  (lite_rdata),
+      .m_axil_arvalid(lite_request.arvalid),
+      .m_axil_arready(lite_answer.arready),
+      .m_axil_rdata  (lite_answer.rdata),
       .m_axil_rresp  (2'b00),
-      .m_axil_rvalid (lite_rvalid),
-      .m_axil_rready (lite_rready)
+      .m_axil_rvalid (lite_answer.rvalid),
+      .m_axil_rready (lite_request.rready)
   );
 
   for (genvar r = 0; r < RANKS; r++) begin : g_irq
@@ -252,12 +251,14 @@ module u280_top #(
 
   // ---------------------------------------------------------------- DMA: XDMA's width to the core's
 
-  logic dma_awvalid, dma_awready, dma_wvalid, dma_wready, dma_wlast, dma_bvalid, dma_bready;
-  logic dma_arvalid, dma_arready, dma_rvalid, dma_rready, dma_rlast;
+  alcor_abi_pkg::dma_request_t dma_request;
+  alcor_abi_pkg::dma_answer_t dma_answer;
   logic [63:0] dma_awaddr, dma_araddr;
-  logic [7:0] dma_arlen;
   logic [DmaDataW-1:0] dma_wdata, dma_rdata;
   logic [DmaDataW/8-1:0] dma_wstrb;
+
+  assign dma_request.awaddr = dma_awaddr[31:0];
+  assign dma_request.araddr = dma_araddr[31:0];
 
   dma_width_u280 u_dma_width (
       .s_axi_aclk    (clk),
@@ -311,18 +312,18 @@ module u280_top #(
       .m_axi_awprot  (),
       .m_axi_awregion(),
       .m_axi_awqos   (),
-      .m_axi_awvalid (dma_awvalid),
-      .m_axi_awready (dma_awready),
+      .m_axi_awvalid (dma_request.awvalid),
+      .m_axi_awready (dma_answer.awready),
       .m_axi_wdata   (dma_wdata),
       .m_axi_wstrb   (dma_wstrb),
-      .m_axi_wlast   (dma_wlast),
-      .m_axi_wvalid  (dma_wvalid),
-      .m_axi_wready  (dma_wready),
+      .m_axi_wlast   (dma_request.wlast),
+      .m_axi_wvalid  (dma_request.wvalid),
+      .m_axi_wready  (dma_answer.wready),
       .m_axi_bresp   (2'b00),
-      .m_axi_bvalid  (dma_bvalid),
-      .m_axi_bready  (dma_bready),
+      .m_axi_bvalid  (dma_answer.bvalid),
+      .m_axi_bready  (dma_request.bready),
       .m_axi_araddr  (dma_araddr),
-      .m_axi_arlen   (dma_arlen),
+      .m_axi_arlen   (dma_request.arlen),
       .m_axi_arsize  (),
       .m_axi_arburst (),
       .m_axi_arlock  (),
@@ -330,49 +331,27 @@ module u280_top #(
       .m_axi_arprot  (),
       .m_axi_arregion(),
       .m_axi_arqos   (),
-      .m_axi_arvalid (dma_arvalid),
-      .m_axi_arready (dma_arready),
+      .m_axi_arvalid (dma_request.arvalid),
+      .m_axi_arready (dma_answer.arready),
       .m_axi_rdata   (dma_rdata),
       .m_axi_rresp   (2'b00),
-      .m_axi_rlast   (dma_rlast),
-      .m_axi_rvalid  (dma_rvalid),
-      .m_axi_rready  (dma_rready)
+      .m_axi_rlast   (dma_answer.rlast),
+      .m_axi_rvalid  (dma_answer.rvalid),
+      .m_axi_rready  (dma_request.rready)
   );
 
   // ---------------------------------------------------------------- registers: the core's and the links'
 
-  logic [1:0] to_awvalid, to_awready, to_wready, to_bvalid, to_bready;
-  logic [1:0] to_arvalid, to_arready, to_rvalid, to_rready;
-  logic [1:0][31:0] to_rdata;
+  logic [1:0][LiteRequestW-1:0] slave_requests;
+  logic [1:0][LiteAnswerW-1:0] slave_answers;
 
-  lite_split #(
-      .ADDR_W(BarW + 1)
-  ) u_lite_split (
-      .clk_i    (clk),
-      .rst_ni   (rst_n),
-      .awvalid_i(lite_awvalid),
-      .awready_o(lite_awready),
-      .awaddr_i (lite_awaddr[BarW:0]),
-      .wvalid_i (lite_wvalid),
-      .wready_o (lite_wready),
-      .bvalid_o (lite_bvalid),
-      .bready_i (lite_bready),
-      .arvalid_i(lite_arvalid),
-      .arready_o(lite_arready),
-      .araddr_i (lite_araddr[BarW:0]),
-      .rvalid_o (lite_rvalid),
-      .rready_i (lite_rready),
-      .rdata_o  (lite_rdata),
-      .awvalid_o(to_awvalid),
-      .awready_i(to_awready),
-      .wready_i (to_wready),
-      .bvalid_i (to_bvalid),
-      .bready_o (to_bready),
-      .arvalid_o(to_arvalid),
-      .arready_i(to_arready),
-      .rvalid_i (to_rvalid),
-      .rready_o (to_rready),
-      .rdata_i  (to_rdata)
+  lite_split u_lite_split (
+      .clk_i   (clk),
+      .rst_ni  (rst_n),
+      .bus_i   (lite_request),
+      .bus_o   (lite_answer),
+      .slaves_o(slave_requests),
+      .slaves_i(slave_answers)
   );
 
   logic [LINKS-1:0][31:0] status;
@@ -381,30 +360,17 @@ module u280_top #(
   links_registers #(
       .LINKS(LINKS)
   ) u_links_registers (
-      .clk_i         (clk),
-      .rst_ni        (rst_n),
-      .awvalid_i     (to_awvalid[1]),
-      .awready_o     (to_awready[1]),
-      .awaddr_i      (lite_awaddr[11:0]),
-      .wvalid_i      (to_awvalid[1]),
-      .wready_o      (to_wready[1]),
-      .wdata_i       (lite_wdata),
-      .bvalid_o      (to_bvalid[1]),
-      .bready_i      (to_bready[1]),
-      .arvalid_i     (to_arvalid[1]),
-      .arready_o     (to_arready[1]),
-      .araddr_i      (lite_araddr[11:0]),
-      .rvalid_o      (to_rvalid[1]),
-      .rready_i      (to_rready[1]),
-      .rdata_o       (to_rdata[1]),
-      .status_i      (status),
-      .counts_i      (counts)
+      .clk_i   (clk),
+      .rst_ni  (rst_n),
+      .bus_i   (slave_requests[1]),
+      .bus_o   (slave_answers[1]),
+      .status_i(status),
+      .counts_i(counts)
   );
 
   // ---------------------------------------------------------------- the core
 
-  logic [LINKS-1:0] rx_valid, rx_credit, tx_valid, tx_credit;
-  logic [LINKS-1:0][2:0] rx_vc, rx_credit_vc, tx_vc, tx_credit_vc;
+  logic [LINKS-1:0][LinkFlowW-1:0] rx, tx;
   logic [LINKS-1:0][LinkPhitW-1:0] rx_phit, tx_phit;
   logic link_rst_n;
   logic [7:0] link_key;
@@ -439,53 +405,22 @@ module u280_top #(
       .CLOCK_KHZ         (250000),
       .REVISION          (REVISION)
   ) u_core (
-      .clk_i           (clk),
-      .rst_ni          (rst_n),
-      .lite_awvalid_i  (to_awvalid[0]),
-      .lite_awready_o  (to_awready[0]),
-      .lite_awaddr_i   (lite_awaddr[BarW-1:0]),
-      .lite_wvalid_i   (to_awvalid[0]),
-      .lite_wready_o   (to_wready[0]),
-      .lite_wdata_i    (lite_wdata),
-      .lite_bvalid_o   (to_bvalid[0]),
-      .lite_bready_i   (to_bready[0]),
-      .lite_arvalid_i  (to_arvalid[0]),
-      .lite_arready_o  (to_arready[0]),
-      .lite_araddr_i   (lite_araddr[BarW-1:0]),
-      .lite_rvalid_o   (to_rvalid[0]),
-      .lite_rready_i   (to_rready[0]),
-      .lite_rdata_o    (to_rdata[0]),
-      .dma_awvalid_i   (dma_awvalid),
-      .dma_awready_o   (dma_awready),
-      .dma_awaddr_i    (dma_awaddr[DmaW-1:0]),
-      .dma_wvalid_i    (dma_wvalid),
-      .dma_wready_o    (dma_wready),
-      .dma_wdata_i     (dma_wdata),
-      .dma_wstrb_i     (dma_wstrb),
-      .dma_wlast_i     (dma_wlast),
-      .dma_bvalid_o    (dma_bvalid),
-      .dma_bready_i    (dma_bready),
-      .dma_arvalid_i   (dma_arvalid),
-      .dma_arready_o   (dma_arready),
-      .dma_araddr_i    (dma_araddr[DmaW-1:0]),
-      .dma_arlen_i     (dma_arlen),
-      .dma_rvalid_o    (dma_rvalid),
-      .dma_rready_i    (dma_rready),
-      .dma_rdata_o     (dma_rdata),
-      .dma_rlast_o     (dma_rlast),
-      .irq_o           (irq),
-      .link_valid_i    (rx_valid),
-      .link_vc_i       (rx_vc),
-      .link_phit_i     (rx_phit),
-      .link_credit_i   (rx_credit),
-      .link_credit_vc_i(rx_credit_vc),
-      .link_valid_o    (tx_valid),
-      .link_vc_o       (tx_vc),
-      .link_phit_o     (tx_phit),
-      .link_credit_o   (tx_credit),
-      .link_credit_vc_o(tx_credit_vc),
-      .link_rst_no     (link_rst_n),
-      .link_key_o      (link_key)
+      .clk_i      (clk),
+      .rst_ni     (rst_n),
+      .lite_i     (slave_requests[0]),
+      .lite_o     (slave_answers[0]),
+      .dma_i      (dma_request),
+      .dma_wdata_i(dma_wdata),
+      .dma_wstrb_i(dma_wstrb),
+      .dma_o      (dma_answer),
+      .dma_rdata_o(dma_rdata),
+      .irq_o      (irq),
+      .link_i     (rx),
+      .link_phit_i(rx_phit),
+      .link_o     (tx),
+      .link_phit_o(tx_phit),
+      .link_rst_no(link_rst_n),
+      .link_key_o (link_key)
   );
 
   // ---------------------------------------------------------------- links
@@ -512,16 +447,10 @@ module u280_top #(
         .clk_i             (clk),
         .rst_ni            (link_rst_n),
         .key_i             (link_key),
-        .valid_i           (tx_valid[l]),
-        .vc_i              (tx_vc[l]),
+        .link_i            (tx[l]),
         .phit_i            (tx_phit[l]),
-        .credit_i          (tx_credit[l]),
-        .credit_vc_i       (tx_credit_vc[l]),
-        .valid_o           (rx_valid[l]),
-        .vc_o              (rx_vc[l]),
+        .link_o            (rx[l]),
         .phit_o            (rx_phit[l]),
-        .credit_o          (rx_credit[l]),
-        .credit_vc_o       (rx_credit_vc[l]),
         .status_o          (status[l]),
         .counts_o          (counts[l]),
         .mac_clk_i         (mac_clk),
