@@ -13,7 +13,8 @@ import alcor_abi_pkg::*;
 /// Beats of 32 bits are combined in pairs where elements have 64 bits. A task ends with `last_i`, also in the middle of a
 /// pair. Without an accumulate under way, beats pass in the cycle in which they come.
 ///
-/// Latency, with a memory of one cycle: 9 cycles from the read's grant to the write, of a pair from its second read.
+/// Latency, with a memory of one cycle: 9 cycles from the read's grant to the write, of a pair from its second read. A result
+/// is offered in the cycle in which the vector unit has it.
 module rma_accumulate #(
     /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,
@@ -151,6 +152,24 @@ module rma_accumulate #(
   assign a = none ? old : fresh;
   assign b = replaces ? fresh : old;
 
+  // Operands of the vector unit. A register, as the memory's data comes late in the cycle.
+  logic feeds_q, pair_q;
+  logic [Width-1:0] a_q, b_q;
+  logic [3:0] unit_operation_q;
+  logic [2:0] unit_datatype_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) feeds_q <= 1'b0;
+    else feeds_q <= feeds;
+    if (feeds) begin
+      a_q              <= a;
+      b_q              <= b;
+      pair_q           <= pair;
+      unit_operation_q <= (none || replaces) ? 4'(RO_BAND) : 4'(operation_q);
+      unit_datatype_q  <= (none || replaces) ? 3'(DT_U64) : 3'(datatype_q);
+    end
+  end
+
   logic result_valid, result_pair;
   logic [Width-1:0] result;
 
@@ -161,12 +180,12 @@ module rma_accumulate #(
   ) u_vector (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),
-      .valid_i    (feeds),
-      .operation_i((none || replaces) ? 4'(RO_BAND) : 4'(operation_q)),
-      .datatype_i ((none || replaces) ? 3'(DT_U64) : 3'(datatype_q)),
-      .a_i        (a),
-      .b_i        (b),
-      .tag_i      (pair),
+      .valid_i    (feeds_q),
+      .operation_i(unit_operation_q),
+      .datatype_i (unit_datatype_q),
+      .a_i        (a_q),
+      .b_i        (b_q),
+      .tag_i      (pair_q),
       .valid_o    (result_valid),
       .result_o   (result),
       .tag_o      (result_pair)
@@ -179,9 +198,9 @@ module rma_accumulate #(
   logic [29:0] address_q;
   logic [Bytes-1:0] strobe;
 
-  fifo #(.WIDTH(1 + Width), .DEPTH(DEPTH)) u_results (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(result_valid), .ready_o(), .data_i({result_pair, result}),
-      .valid_o(out_valid), .ready_i(written && out_last), .data_o({out_pair, out}), .empty_o(), .usage_o()
+  answer_buffer #(.WIDTH(1 + Width), .DEPTH(DEPTH)) u_results (
+      .clk_i(clk_i), .rst_ni(rst_ni), .rvalid_i(result_valid), .data_i({result_pair, result}),
+      .valid_o(out_valid), .ready_i(written && out_last), .data_o({out_pair, out})
   );
 
 `ifdef ALCOR_PROVE_ACCUMULATE
