@@ -54,6 +54,8 @@ mod link_pair;
 mod link_waves;
 #[path = "../../nic/bench/match_queue.rs"]
 mod match_queue;
+#[path = "../../match/bench/match_store.rs"]
+mod match_store;
 #[path = "../../nic/bench/message_engine.rs"]
 mod message_engine;
 #[path = "../../nic/bench/nic_waves.rs"]
