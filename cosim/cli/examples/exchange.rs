@@ -8,6 +8,7 @@
 
 use alcor::{Backends, Error, GlobalRank, Job, Operation, Options, Rank, Result, Rights};
 use alcor_cosim::CosimBackend;
+use alcor_farm::ClusterBackend;
 use alcor_shm::ShmBackend;
 use alcor_xdma::XdmaBackend;
 
@@ -53,6 +54,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let backends = Backends::new()
         .with(ShmBackend)
         .with(XdmaBackend::new())
+        .with(ClusterBackend::new())
         .with(CosimBackend::new());
     if let Some(uri) = arguments.next() {
         let job = Job::new(backends.open(&uri)?)?;

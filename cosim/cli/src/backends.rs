@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use alcor::{Backends, Cluster, soft::Soft};
 use alcor_cosim::CosimBackend;
+use alcor_farm::{ClusterBackend, FarmBackend};
 use alcor_shm::ShmBackend;
 use alcor_standin::StandInBackend;
 use alcor_xdma::XdmaBackend;
 
 use crate::build;
 use crate::exit::Error;
-use crate::farm::FarmBackend;
 use crate::served::ServedBackend;
 
 /// Opens boards.
@@ -30,7 +30,8 @@ impl Opening {
     fn all(&self) -> Backends {
         Backends::new()
             .with(XdmaBackend::new())
-            .with(FarmBackend::over(XdmaBackend::new()))
+            .with(FarmBackend::new())
+            .with(ClusterBackend::new())
             .with(self.cosim())
             .with(ShmBackend)
             .with(StandInBackend::over(self.cosim()))
@@ -69,7 +70,10 @@ pub fn check(uri: &str) -> Result<(), alcor::Error> {
 /// Whether a URI names boards that exist once, however often they are opened: a card, or a running
 /// cluster.
 pub fn is_shared(uri: &str) -> bool {
-    matches!(uri.split_once(':'), Some(("xdma" | "board" | "shm", _)))
+    matches!(
+        uri.split_once(':'),
+        Some(("xdma" | "board" | "cluster" | "shm", _))
+    )
 }
 
 /// `uri`, with a model that counts coverage.
@@ -131,7 +135,13 @@ mod tests {
 
     #[test]
     fn what_is_there_once_is_told_from_what_is_opened_anew() {
-        for uri in ["xdma:auto", "xdma:0000:3b:00.0", "board:left", "shm:lab"] {
+        for uri in [
+            "xdma:auto",
+            "xdma:0000:3b:00.0",
+            "board:left",
+            "cluster:lab",
+            "shm:lab",
+        ] {
             assert!(is_shared(uri), "{uri}");
         }
         for uri in [

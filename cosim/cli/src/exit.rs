@@ -200,7 +200,7 @@ pub enum Error {
     HostName(io::Error),
     /// Processes can't share these boards.
     #[error(
-        "the ranks of `{0}` can't be processes of their own; use cosim:CONFIG, or xdma:PCI-ADDRESS"
+        "the ranks of `{0}` can't be processes of their own; use cosim:CONFIG, xdma:PCI-ADDRESS or cluster:NAME"
     )]
     NotForProcesses(String),
     /// The program does not exist.

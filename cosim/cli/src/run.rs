@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 
 use alcor::{Launch, LinkCounts};
 use alcor_cosim::CosimBackend;
+use alcor_deploy::{Farm, FarmError};
+use alcor_farm::ClusterBackend;
 use alcor_serve::{Runs, Server};
 use alcor_test::explain::{COMMANDS, PACKETS, Recorder, uri};
 use alcor_xdma::XdmaBackend;
 
 use crate::bench::with_option;
 use crate::exit::{CommandResult, Error, Exit};
-use crate::{backends, build};
+use crate::{backends, build, farm};
 use children::{Children, Start};
 
 /// Run a program as one process per rank, against a simulated cluster or a card
@@ -48,8 +50,8 @@ pub struct Args {
     )]
     config: String,
 
-    /// The URI of the boards: cosim:CONFIG, or xdma:PCI-ADDRESS (a card, which each process opens
-    /// for itself)
+    /// The URI of the boards: cosim:CONFIG, xdma:PCI-ADDRESS (a card, which each process opens for
+    /// itself), or cluster:NAME (cards of this host, of which each process opens that of its rank)
     #[arg(long, value_name = "URI")]
     backend: Option<String>,
 
@@ -96,6 +98,9 @@ pub fn run(args: &Args) -> CommandResult {
     match uri.split_once(':') {
         Some((CosimBackend::SCHEME, rest)) => simulated(args, rest),
         Some((XdmaBackend::SCHEME, _)) if !args.is_for_simulation() => on_a_card(args, &uri),
+        Some((ClusterBackend::SCHEME, rest)) if !args.is_for_simulation() => {
+            on_cards(args, &uri, rest)
+        }
         _ => Err(Error::NotForProcesses(uri)),
     }
 }
@@ -188,9 +193,39 @@ fn on_a_card(args: &Args, uri: &str) -> CommandResult {
     Ok(ended.exit())
 }
 
+/// Runs the program against a cluster of cards of this host. Each process opens the card of its
+/// rank, and the processes prepare the cards together.
+fn on_cards(args: &Args, uri: &str, rest: &str) -> CommandResult {
+    let of_farm = |error: FarmError| {
+        Error::Board(alcor::Error::Board {
+            board: uri.to_owned(),
+            source: Box::new(error),
+        })
+    };
+    let farm = Farm::read(&farm::path(None)).map_err(of_farm)?;
+    let name = rest.split('?').next().unwrap_or(rest);
+    let cluster = farm.cluster(name).map_err(of_farm)?;
+    let here = farm::here()?;
+    for name in &cluster.boards {
+        farm.board_on(name, &here).map_err(of_farm)?;
+    }
+    let start = Start {
+        program: &args.program,
+        cluster: uri,
+        ranks: args
+            .ranks
+            .unwrap_or(cluster.ranks * cluster.boards.len() as u32),
+        prefix: !args.no_prefix,
+    };
+    let (sender, receiver) = children::event_channel();
+    let ended = Children::start(&start, sender, receiver)?.wait(|_| {});
+    Ok(ended.exit())
+}
+
 /// The environment variables of a rank's process.
-fn variables(start: &Start, rank: u32) -> [(&'static str, String); 3] {
+fn variables(start: &Start, rank: u32) -> [(&'static str, String); 4] {
     [
+        (Launch::RUN, format!("alcor-run-{}", std::process::id())),
         (Launch::CLUSTER, start.cluster.to_owned()),
         (Launch::RANK, rank.to_string()),
         (Launch::SIZE, start.ranks.to_string()),

@@ -1,4 +1,4 @@
-//! `alcor vcard`: a simulated board as a PCI device of a virtual machine.
+//! `alcor vcard`: simulated boards as PCI devices of virtual machines.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,20 +15,20 @@ use signal_hook::iterator::Signals;
 use crate::build;
 use crate::exit::{CommandResult, Error, Exit};
 
-/// Serve a simulated board as a PCI card for a virtual machine
+/// Serve simulated boards as PCI cards for virtual machines
 ///
-/// The card is 10ee:903f, with the registers of an XDMA core. QEMU 10.1 or later presents it to a
-/// guest, with the option that the command prints. The memory of the guest must be shared
-/// (memory-backend-memfd,share=on). The command serves one virtual machine after the other, until a
-/// signal ends it.
+/// Each card is 10ee:903f, with the registers of an XDMA core. QEMU 10.1 or later presents it to a
+/// guest, with the option that the command prints for the card. The memory of the guest must be
+/// shared (memory-backend-memfd,share=on). The cards of a configuration with several boards are
+/// joined by links, and may be in one virtual machine or in several. Each card serves one virtual
+/// machine after the other, until a signal ends the command.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The board: a configuration of hw/core/configs.toml with one board, with options as after
-    /// cosim:
+    /// The boards: a configuration of hw/core/configs.toml, with options as after cosim:
     #[arg(long, value_name = "NAME", default_value = "rma2", value_parser = crate::build::config)]
     config: String,
 
-    /// Folder of the socket, which is card0.sock
+    /// Folder of the sockets: card0.sock for board 0, card1.sock for board 1, and so on
     #[arg(long, value_name = "DIR")]
     socket: PathBuf,
 
@@ -65,30 +65,40 @@ pub fn run(args: &Args) -> CommandResult {
         log::set_max_level(LevelFilter::Warn);
     }
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Error::Signals)?;
-    let board = build::backend()
+    let boards = build::backend()
         .open_free(&args.config)
         .map_err(|error| error.on(&format!("{}:{}", CosimBackend::SCHEME, args.config)))?;
     fs::create_dir_all(&args.socket).map_err(Error::write(&args.socket))?;
-    let socket = Arc::new(Socket::bind(&args.socket.join("card0.sock"))?);
-    let card = VirtualCard::new(board);
-    let says = format!(
-        "{}: -device '{{\"driver\":\"vfio-user-pci\",\"socket\":{{\"type\":\"unix\",\"path\":\"{}\"}}}}'\n",
-        args.config,
-        socket.path().display()
-    );
+    let mut sockets = Vec::new();
+    let mut says = String::new();
+    for (number, board) in boards.iter().enumerate() {
+        let socket = Arc::new(Socket::bind(
+            &args.socket.join(format!("card{number}.sock")),
+        )?);
+        says += &format!(
+            "{}, board {number} of {}, ranks: {}; -device '{{\"driver\":\"vfio-user-pci\",\"socket\":{{\"type\":\"unix\",\"path\":\"{}\"}}}}'\n",
+            args.config,
+            boards.len(),
+            board.shape().ranks,
+            socket.path().display()
+        );
+        sockets.push(socket);
+    }
     let mut out = io::stdout().lock();
     out.write_all(says.as_bytes())
         .and_then(|()| out.flush())
         .map_err(Error::write("standard output"))?;
     drop(out);
-    let served = Arc::clone(&socket);
-    thread::spawn(move || {
-        if let Err(error) = served.serve(&card) {
-            eprintln!("alcor: {error}");
-            let _ = signal_hook::low_level::raise(SIGTERM);
-        }
-    });
+    for (socket, board) in sockets.iter().zip(boards) {
+        let (served, card) = (Arc::clone(socket), VirtualCard::new(board));
+        thread::spawn(move || {
+            if let Err(error) = served.serve(&card) {
+                eprintln!("alcor: {error}");
+                let _ = signal_hook::low_level::raise(SIGTERM);
+            }
+        });
+    }
     signals.forever().next();
-    socket.close();
+    sockets.iter().for_each(|socket| socket.close());
     Ok(Exit::Passed)
 }

@@ -8,7 +8,7 @@ use alcor::{Backend, Cluster, Error, Topology};
 use alcor_hw::CONFIGS;
 use verimodel::{BuildEvent, Model};
 
-use crate::config::check_links;
+use crate::config::{FRAMES, check_links};
 use crate::model::{Project, Shape, Variant};
 use crate::{Configs, CosimError, FreeBoard, Hardware, Options, SimCluster};
 
@@ -179,13 +179,15 @@ impl CosimBackend {
         self.open_named(&uri(config), config, options)
     }
 
-    /// Opens the board of `rest`, for example `rma2` or `rma4?RANKS=2`, as a board whose time does
-    /// not stand still for host code.
+    /// Opens the boards of `rest`, for example `rma2` or `ring2?RANKS=1`, as boards whose time does
+    /// not stand still for host code. Boards of a cluster have link ends (`links=frames`), as cards
+    /// have, because each of them can be reset alone.
     ///
     /// # Errors
-    /// As [`open_sim`](Self::open_sim), and when there is more than one board.
-    pub fn open_free(&self, rest: &str) -> Result<FreeBoard, CosimError> {
-        let (config, options) = Options::parse(rest)?;
+    /// As [`open_sim`](Self::open_sim); for options that need boards whose time stands still; for
+    /// several boards with `links=phits`.
+    pub fn open_free(&self, rest: &str) -> Result<Vec<FreeBoard>, CosimError> {
+        let (config, mut options) = Options::parse(rest)?;
         if options.log.is_some() || options.coverage {
             return Err(CosimError::BadOption {
                 option: "trace, packets, log or coverage".into(),
@@ -193,14 +195,18 @@ impl CosimBackend {
                 expected: "a board whose time stands still, such as cosim:rma2".into(),
             });
         }
-        let (model, shape, topology, options) = self.model(config, options)?;
-        if topology.boards() != 1 {
-            return Err(CosimError::BadConfig {
-                path: self.hardware()?.path(CONFIGS),
-                problem: format!("[{config}] has {} boards instead of one", topology.boards()),
+        let has_links = !self.project()?.configs.get(config)?.topology.is_empty();
+        if has_links && *options.params.entry(FRAMES.into()).or_insert(1) == 0 {
+            return Err(CosimError::BadOption {
+                option: "links".into(),
+                value: "phits".into(),
+                expected:
+                    "frames, because a reset of one board does not reach the others over phits"
+                        .into(),
             });
         }
-        FreeBoard::new(&uri(rest), &model, shape, &options)
+        let (model, shape, topology, options) = self.model(config, options)?;
+        FreeBoard::open(&uri(rest), &model, shape, &topology, &options)
     }
 
     fn open_named(

@@ -14,7 +14,7 @@ const RESET_CYCLES: u64 = 8;
 /// Maximum number of cycles after reset until the board is ready.
 const READY_CYCLES: u64 = 4096;
 /// Maximum number of cycles until the bus accepts a write to the board's page.
-const WRITE_CYCLES: u64 = 64;
+pub(crate) const WRITE_CYCLES: u64 = 64;
 
 /// A recorded write of the host to node memory.
 #[derive(Debug, Clone)]
@@ -242,25 +242,33 @@ impl Chip {
         Ok(())
     }
 
-    /// Writes a register of the board's page over the bus at any time. Time begins anew.
-    pub(crate) fn write(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
-        self.done = Done::Run;
-        self.drive_setting(address, value)
+    /// Begins a write to a register of the board's page over the bus, at any time. The caller then
+    /// lets time pass until [`Chip::has_written`].
+    pub(crate) fn begin_write(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
+        self.mailbox_mut().set(address, value);
+        Ok(self.instance.set(&self.axi_enable, 1)?)
+    }
+
+    /// Returns whether the bus has accepted the write, and then releases the bus.
+    pub(crate) fn has_written(&mut self) -> Result<bool, CosimError> {
+        if self.mailbox().is_setting() {
+            return Ok(false);
+        }
+        let has_link = u64::from(self.mailbox().has_link());
+        self.instance.set(&self.axi_enable, has_link)?;
+        Ok(true)
     }
 
     fn drive_setting(&mut self, address: u32, value: u32) -> Result<(), CosimError> {
-        self.mailbox_mut().set(address, value);
-        self.instance.set(&self.axi_enable, 1)?;
+        self.begin_write(address, value)?;
         let mut cycles = 0;
-        while self.mailbox().is_setting() {
+        while !self.has_written()? {
             if cycles == WRITE_CYCLES {
                 return Err(CosimError::BusStuck { address });
             }
             self.clock(1)?;
             cycles += 1;
         }
-        let has_link = u64::from(self.mailbox().has_link());
-        self.instance.set(&self.axi_enable, has_link)?;
         self.begin_time()
     }
 

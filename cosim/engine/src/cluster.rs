@@ -60,35 +60,7 @@ impl SimCluster {
             .flatten()
             .try_for_each(|path| files::check(path))?;
         let numbers = 0..topology.boards();
-        let is_alone = topology.boards() == 1;
-        let of_board = |number: u32| Options {
-            // No two boards start from the same values.
-            power_up: options.power_up.map(|seed| seed.wrapping_add(number)),
-            waves: options.waves.as_deref().map(|file| {
-                if is_alone {
-                    file.to_owned()
-                } else {
-                    numbered(file, number)
-                }
-            }),
-            ..options.clone()
-        };
-        let names: Vec<String> = if is_alone {
-            vec![name.into()]
-        } else {
-            numbers
-                .clone()
-                .map(|number| format!("board {number} of {name}"))
-                .collect()
-        };
-        let chips = numbers
-            .clone()
-            .zip(&names)
-            .map(|(number, name)| {
-                let options = of_board(number);
-                Chip::new(name, number, &topology, model, shape, &options)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let (names, chips) = chips(name, model, shape, &topology, &options)?;
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = options.threads.unwrap_or(cores).min(chips.len());
         let scheduler = Arc::new(Scheduler::new(
@@ -99,7 +71,7 @@ impl SimCluster {
                 &scheduler,
                 number as usize,
                 model,
-                &of_board(number),
+                &of_board(&options, &topology, number),
             ))
         });
         Ok(Arc::new(Self {
@@ -233,6 +205,43 @@ impl SimCluster {
         let start = Instant::now();
         self.scheduler.idle(cycles)?;
         Ok(start.elapsed())
+    }
+}
+
+/// Makes all boards of a topology. Returns their names too.
+pub(crate) fn chips(
+    name: &str,
+    model: &Model,
+    shape: Shape,
+    topology: &Topology,
+    options: &Options,
+) -> Result<(Vec<String>, Vec<Chip>), CosimError> {
+    let boards = (0..topology.boards()).map(|number| {
+        let name = match topology.boards() {
+            1 => name.to_owned(),
+            _ => format!("board {number} of {name}"),
+        };
+        let options = of_board(options, topology, number);
+        let chip = Chip::new(&name, number, topology, model, shape, &options)?;
+        Ok((name, chip))
+    });
+    boards.collect()
+}
+
+/// The options of a board.
+fn of_board(options: &Options, topology: &Topology, number: u32) -> Options {
+    let waves = options.waves.as_deref().map(|file| {
+        if topology.boards() == 1 {
+            file.to_owned()
+        } else {
+            numbered(file, number)
+        }
+    });
+    Options {
+        // No two boards start from the same values.
+        power_up: options.power_up.map(|seed| seed.wrapping_add(number)),
+        waves,
+        ..options.clone()
     }
 }
 

@@ -1,17 +1,19 @@
-//! A simulated board without a scheduler of time.
+//! Simulated boards without a scheduler of time.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
 use alcor::Topology;
-use alcor_abi::PAGE_BYTES;
+use alcor_abi::{LINKS_PAGE, PAGE_BYTES};
 use verimodel::Model;
 
-use crate::chip::Chip;
+use crate::chip::{Chip, WRITE_CYCLES as BUS_CYCLES};
+use crate::cluster::chips;
 use crate::mailbox::{Post, Want};
+use crate::wire::Windows;
 use crate::{CosimError, Options, Shape};
 
 /// Cycles of a posted write: the board accepts one per cycle.
@@ -29,88 +31,157 @@ const AWAY: Duration = Duration::from_micros(20);
 /// A simulated board with accesses by address, at any time and from any thread. Each access moves
 /// time by a few cycles, and so does each wait ([`FreeBoard::pass`]). So cycle counts differ
 /// between runs. Tests of device nodes and of drivers between a host and a board use this board.
+///
+/// The boards of a cluster are joined by links. Their times differ by less than the latency of a
+/// link: time that passes on one board passes on the others.
 pub struct FreeBoard {
+    number: usize,
+    cluster: Arc<FreeCluster>,
+}
+
+/// The boards of a cluster, or a single board.
+struct FreeCluster {
     shape: Shape,
-    chip: Mutex<Chip>,
+    boards: Mutex<Boards>,
     /// Number of accesses that wait for the lock. The mutex alone would starve them: the thread
     /// that has just released the mutex gets it again, and a thread that waits for an interrupt
     /// locks it over and over.
     accesses: AtomicU32,
-    /// Interrupts that have risen since they were last taken.
-    risen: AtomicU32,
+    /// Interrupts of each board that have risen since they were last taken.
+    risen: Box<[AtomicU32]>,
+}
+
+struct Boards {
+    chips: Vec<Chip>,
+    /// None for a single board.
+    windows: Option<Windows>,
+}
+
+impl Boards {
+    /// Moves the time of a board. At the end of a window, the other boards catch up.
+    fn run(&mut self, number: usize, until: u64) -> Result<(), CosimError> {
+        let Self { chips, windows } = self;
+        while let Some(windows) = windows.as_mut().filter(|windows| windows.end < until) {
+            for chip in &mut *chips {
+                chip.run(windows.end, false)?;
+            }
+            windows.wires.exchange(|board, action| {
+                chips[board].mailbox_mut().with_ends(action);
+            });
+            windows.end += windows.length;
+        }
+        chips[number].run(until, false)
+    }
 }
 
 impl fmt::Debug for FreeBoard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FreeBoard")
-            .field("shape", &self.shape)
+            .field("number", &self.number)
+            .field("shape", &self.shape())
             .finish_non_exhaustive()
     }
 }
 
 impl FreeBoard {
-    pub(crate) fn new(
+    /// Opens all boards of a topology.
+    pub(crate) fn open(
         name: &str,
         model: &Model,
         shape: Shape,
+        topology: &Topology,
         options: &Options,
-    ) -> Result<Self, CosimError> {
-        Ok(Self {
+    ) -> Result<Vec<Self>, CosimError> {
+        let numbers = 0..topology.boards();
+        let (_, chips) = chips(name, model, shape, topology, options)?;
+        let cluster = Arc::new(FreeCluster {
             shape,
-            chip: Mutex::new(Chip::new(
-                name,
-                0,
-                &Topology::single(),
-                model,
-                shape,
-                options,
-            )?),
+            boards: Mutex::new(Boards {
+                chips,
+                windows: Windows::new(topology, options.link_figures()),
+            }),
             accesses: AtomicU32::new(0),
-            risen: AtomicU32::new(0),
-        })
+            risen: numbers.clone().map(|_| AtomicU32::new(0)).collect(),
+        });
+        let board = |number| Self {
+            number: number as usize,
+            cluster: Arc::clone(&cluster),
+        };
+        Ok(numbers.map(board).collect())
     }
 
     /// Number of ranks and size of node memory.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.cluster.shape
     }
 
-    /// Size of the registers in bytes: a page for the board and one for each rank.
+    /// Size of the registers in bytes: a page for the board, one for each rank, and the page of the
+    /// link ends.
     #[must_use]
     pub fn register_bytes(&self) -> u32 {
-        PAGE_BYTES * (1 + self.shape.ranks)
+        if self.shape().frames {
+            LINKS_PAGE + PAGE_BYTES
+        } else {
+            PAGE_BYTES * (1 + self.shape().ranks)
+        }
     }
 
-    /// Runs `action` on the board, with precedence over waiting threads.
+    /// Returns whether registers exist at this byte address in the BAR.
+    #[must_use]
+    pub fn has_register(&self, address: u64) -> bool {
+        let pages = u64::from(PAGE_BYTES * (1 + self.shape().ranks));
+        let links = u64::from(LINKS_PAGE)..u64::from(self.register_bytes());
+        address < pages || links.contains(&address)
+    }
+
+    /// Runs `action` on the boards, with precedence over waiting threads.
     fn access<T>(
         &self,
-        what: impl FnOnce(&mut Chip) -> Result<T, CosimError>,
+        action: impl FnOnce(&mut Boards) -> Result<T, CosimError>,
     ) -> Result<T, CosimError> {
-        self.accesses.fetch_add(1, Ordering::Relaxed);
-        let mut chip = self.chip.lock().unwrap_or_else(PoisonError::into_inner);
-        self.accesses.fetch_sub(1, Ordering::Relaxed);
-        what(&mut chip)
+        let cluster = &*self.cluster;
+        cluster.accesses.fetch_add(1, Ordering::Relaxed);
+        let mut boards = cluster
+            .boards
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        cluster.accesses.fetch_sub(1, Ordering::Relaxed);
+        action(&mut boards)
     }
 
-    fn step(&self, chip: &mut Chip, cycles: u64) -> Result<(), CosimError> {
-        chip.run(chip.now() + cycles, false)?;
-        let risen = chip.mailbox_mut().take_risen();
-        self.risen.fetch_or(risen, Ordering::Relaxed);
-        Ok(())
+    fn step(&self, boards: &mut Boards, cycles: u64) -> Result<(), CosimError> {
+        let until = boards.chips[self.number].now() + cycles;
+        let result = boards.run(self.number, until);
+        for (chip, risen) in boards.chips.iter_mut().zip(&self.cluster.risen) {
+            risen.fetch_or(chip.mailbox_mut().take_risen(), Ordering::Relaxed);
+        }
+        result
     }
 
     /// Lets all earlier writes take effect, as a read on the bus does.
-    fn push(&self, chip: &mut Chip) -> Result<(), CosimError> {
-        let is_pending = |chip: &Chip| {
-            let mailbox = chip.mailbox();
-            (0..self.shape.ranks as usize)
+    fn push(&self, boards: &mut Boards) -> Result<(), CosimError> {
+        let is_pending = |boards: &Boards| {
+            let mailbox = boards.chips[self.number].mailbox();
+            (0..self.shape().ranks as usize)
                 .any(|rank| mailbox.at_once(rank, &Want::Effect).is_none())
         };
-        while is_pending(chip) {
-            self.step(chip, 1)?;
+        while is_pending(boards) {
+            self.step(boards, 1)?;
         }
         Ok(())
+    }
+
+    /// Writes a register of the board's page over the bus.
+    fn write_board(&self, boards: &mut Boards, address: u32, value: u32) -> Result<(), CosimError> {
+        boards.chips[self.number].begin_write(address, value)?;
+        for _ in 0..BUS_CYCLES {
+            self.step(boards, 1)?;
+            if boards.chips[self.number].has_written()? {
+                return Ok(());
+            }
+        }
+        Err(CosimError::BusStuck { address })
     }
 
     /// Reads a register by its byte address in the BAR.
@@ -119,33 +190,35 @@ impl FreeBoard {
     /// If there is no such register, or the model fails.
     pub fn read32(&self, address: u32) -> Result<u32, CosimError> {
         self.check(address)?;
-        self.access(|chip| {
-            self.push(chip)?;
-            self.step(chip, READ_CYCLES)?;
-            chip.peek(address)
+        self.access(|boards| {
+            self.push(boards)?;
+            self.step(boards, READ_CYCLES)?;
+            boards.chips[self.number].peek(address)
         })
     }
 
     /// Writes a register by its byte address in the BAR. A register of the board's page is written
-    /// over the bus.
+    /// over the bus. The page of the link ends can't be written.
     ///
     /// # Errors
     /// As [`FreeBoard::read32`].
     pub fn write32(&self, address: u32, value: u32) -> Result<(), CosimError> {
         self.check(address)?;
         let (page, offset) = (address / PAGE_BYTES, address % PAGE_BYTES);
-        self.access(|chip| {
+        self.access(|boards| {
             match page.checked_sub(1) {
                 None => {
-                    self.push(chip)?;
-                    chip.write(address, value)?;
+                    self.push(boards)?;
+                    self.write_board(boards, address, value)?;
                 }
-                Some(rank) => {
+                Some(rank) if rank < self.shape().ranks => {
                     let posts = &mut vec![Post::new(offset, value)];
-                    chip.mailbox_mut().post(rank as usize, posts);
+                    let mailbox = boards.chips[self.number].mailbox_mut();
+                    mailbox.post(rank as usize, posts);
                 }
+                Some(_) => {}
             }
-            self.step(chip, WRITE_CYCLES)
+            self.step(boards, WRITE_CYCLES)
         })
     }
 
@@ -158,10 +231,10 @@ impl FreeBoard {
         let Some((rank, at)) = self.place(at, data.len()) else {
             return Ok(false);
         };
-        self.access(|chip| {
-            self.push(chip)?;
-            self.step(chip, READ_CYCLES)?;
-            chip.load(rank, at, data)?;
+        self.access(|boards| {
+            self.push(boards)?;
+            self.step(boards, READ_CYCLES)?;
+            boards.chips[self.number].load(rank, at, data)?;
             Ok(true)
         })
     }
@@ -174,10 +247,10 @@ impl FreeBoard {
         let Some((rank, at)) = self.place(at, data.len()) else {
             return Ok(false);
         };
-        self.access(|chip| {
-            self.push(chip)?;
-            self.step(chip, READ_CYCLES)?;
-            chip.store(rank, at, data)?;
+        self.access(|boards| {
+            self.push(boards)?;
+            self.step(boards, READ_CYCLES)?;
+            boards.chips[self.number].store(rank, at, data)?;
             Ok(true)
         })
     }
@@ -189,46 +262,52 @@ impl FreeBoard {
     /// # Errors
     /// If the model fails.
     pub fn pass(&self) -> Result<u32, CosimError> {
-        if self.risen.load(Ordering::Relaxed) == 0 {
-            match self.idle_chip() {
-                Some(mut chip) => self.pass_time(&mut chip)?,
+        if !self.has_risen() {
+            match self.idle_boards() {
+                Some(mut boards) => self.pass_time(&mut boards)?,
                 None => sleep(AWAY),
             }
         }
         Ok(self.take_risen())
     }
 
+    fn has_risen(&self) -> bool {
+        self.cluster.risen[self.number].load(Ordering::Relaxed) != 0
+    }
+
     /// Takes the interrupts that have risen since the last call of this function or of
     /// [`FreeBoard::pass`], a bit for each rank.
     pub fn take_risen(&self) -> u32 {
-        self.risen.swap(0, Ordering::Relaxed)
+        self.cluster.risen[self.number].swap(0, Ordering::Relaxed)
     }
 
     /// Levels of the ranks' interrupts, a bit for each, and the cycle.
     #[must_use]
     pub fn interrupts(&self) -> (u32, u64) {
-        let chip = self.chip.lock().unwrap_or_else(PoisonError::into_inner);
+        let boards = self.cluster.boards.lock();
+        let boards = boards.unwrap_or_else(PoisonError::into_inner);
+        let chip = &boards.chips[self.number];
         (chip.mailbox().irq(), chip.now())
     }
 
-    /// Locks the board if no thread uses it.
-    fn idle_chip(&self) -> Option<MutexGuard<'_, Chip>> {
-        if self.accesses.load(Ordering::Relaxed) != 0 {
+    /// Locks the boards if no thread uses them.
+    fn idle_boards(&self) -> Option<MutexGuard<'_, Boards>> {
+        if self.cluster.accesses.load(Ordering::Relaxed) != 0 {
             return None;
         }
-        match self.chip.try_lock() {
-            Ok(chip) => Some(chip),
-            Err(TryLockError::Poisoned(chip)) => Some(chip.into_inner()),
+        match self.cluster.boards.try_lock() {
+            Ok(boards) => Some(boards),
+            Err(TryLockError::Poisoned(boards)) => Some(boards.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Lets time pass until an interrupt rises or another thread needs the board.
-    fn pass_time(&self, chip: &mut Chip) -> Result<(), CosimError> {
+    /// Lets time pass until an interrupt rises or another thread needs a board.
+    fn pass_time(&self, boards: &mut Boards) -> Result<(), CosimError> {
         for _ in 0..STRIDES {
-            self.step(chip, STRIDE)?;
-            let is_wanted = self.accesses.load(Ordering::Relaxed) != 0;
-            if is_wanted || self.risen.load(Ordering::Relaxed) != 0 {
+            self.step(boards, STRIDE)?;
+            let is_wanted = self.cluster.accesses.load(Ordering::Relaxed) != 0;
+            if is_wanted || self.has_risen() {
                 break;
             }
         }
@@ -236,7 +315,7 @@ impl FreeBoard {
     }
 
     fn check(&self, address: u32) -> Result<(), CosimError> {
-        if address.is_multiple_of(4) && address < self.register_bytes() {
+        if address.is_multiple_of(4) && self.has_register(address.into()) {
             return Ok(());
         }
         Err(CosimError::BadRegister { offset: address })
@@ -245,9 +324,9 @@ impl FreeBoard {
     /// Returns the rank of an address, and the address in its memory. No transfer crosses from one
     /// rank to the next.
     fn place(&self, at: u64, length: usize) -> Option<(usize, u32)> {
-        let bytes = u64::from(self.shape.node_bytes);
+        let bytes = u64::from(self.shape().node_bytes);
         let (rank, at) = (at / bytes, at % bytes);
-        let is_there = rank < u64::from(self.shape.ranks) && at + length as u64 <= bytes;
+        let is_there = rank < u64::from(self.shape().ranks) && at + length as u64 <= bytes;
         is_there.then_some((rank as usize, at as u32))
     }
 }
@@ -259,22 +338,40 @@ mod tests {
 
     #[test]
     fn who_waits_leaves_the_board_to_who_uses_it() {
-        let board = CosimBackend::new().open_free("rma2").unwrap();
-        let now = || board.chip.lock().unwrap().now();
+        let board = CosimBackend::new().open_free("rma2").unwrap().remove(0);
+        let cluster = &*board.cluster;
+        let now = || cluster.boards.lock().unwrap().chips[0].now();
         let passes = |accesses| {
-            board.accesses.store(accesses, Ordering::Relaxed);
+            cluster.accesses.store(accesses, Ordering::Relaxed);
             let began = now();
             assert_eq!(board.pass().unwrap(), 0);
             now() - began
         };
         assert_eq!([0, 1, 2, 0].map(passes), [512, 0, 0, 512]);
         // Another thread requests the board while time passes, and a third one holds the board.
-        board.accesses.store(1, Ordering::Relaxed);
-        let mut chip = board.chip.lock().unwrap();
-        let began = chip.now();
-        board.pass_time(&mut chip).unwrap();
-        assert_eq!(chip.now() - began, STRIDE);
-        board.accesses.store(0, Ordering::Relaxed);
+        cluster.accesses.store(1, Ordering::Relaxed);
+        let mut boards = cluster.boards.lock().unwrap();
+        let began = boards.chips[0].now();
+        board.pass_time(&mut boards).unwrap();
+        assert_eq!(boards.chips[0].now() - began, STRIDE);
+        cluster.accesses.store(0, Ordering::Relaxed);
         assert_eq!(board.pass().unwrap(), 0);
+    }
+
+    #[test]
+    fn time_of_joined_boards_passes_together() {
+        let boards = CosimBackend::new().open_free("ring2").unwrap();
+        let now = || [0, 1].map(|board: usize| boards[board].interrupts().1);
+        for (moved, cycles) in [(0, 30), (1, 1000), (0, 1000)] {
+            for _ in 0..cycles / READ_CYCLES {
+                boards[moved].read32(alcor_abi::board::MAGIC).unwrap();
+            }
+            let now = now();
+            assert!(
+                now[0].abs_diff(now[1]) < u64::from(crate::frames::LATENCY),
+                "{now:?}"
+            );
+        }
+        assert!(now()[1] > 1900, "{:?}", now());
     }
 }

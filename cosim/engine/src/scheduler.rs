@@ -21,7 +21,7 @@ use crate::mailbox::{Post, Want};
 use crate::pool::{Pool, Task};
 use crate::rank_set::RankSet;
 use crate::wait_slot::{WaitSlot, Woken};
-use crate::wire::Wires;
+use crate::wire::Windows;
 use crate::{CosimError, Options, Shape};
 
 /// The reason why a run ended before its ranks left, or why all waits ended.
@@ -107,15 +107,6 @@ impl Run {
     }
 }
 
-/// Time in windows. At the end of a window, boards exchange their output on links.
-struct Windows {
-    wires: Wires,
-    /// Edges of a window.
-    length: u64,
-    /// The end of the present window.
-    end: u64,
-}
-
 /// The state under the lock: the run and its time. The boards have separate locks, for the threads
 /// that step them. A holder of this lock finds the boards' locks free.
 struct Time {
@@ -162,13 +153,7 @@ impl Scheduler {
         options: &Options,
         threads: usize,
     ) -> Self {
-        let figures = options.link_figures();
         let (boards, shape) = (chips.len(), chips[0].shape());
-        let windows = (boards > 1).then(|| Windows {
-            wires: Wires::new(topology, figures),
-            length: figures.window(),
-            end: figures.window(),
-        });
         Self {
             names: names.into_boxed_slice(),
             shape,
@@ -182,7 +167,7 @@ impl Scheduler {
             pool: Pool::new(chips, threads),
             time: Mutex::new(Time {
                 run: Run::new(boards),
-                windows,
+                windows: Windows::new(topology, options.link_figures()),
                 runs: 0,
                 written: None,
                 has_failure_logs: false,

@@ -378,6 +378,26 @@ impl Wires {
     }
 }
 
+/// Time in windows. At the end of a window, boards exchange their output on links.
+pub(crate) struct Windows {
+    pub(crate) wires: Wires,
+    /// Edges of a window.
+    pub(crate) length: u64,
+    /// The end of the present window.
+    pub(crate) end: u64,
+}
+
+impl Windows {
+    /// `None` for a single board.
+    pub(crate) fn new(topology: &Topology, figures: LinkFigures) -> Option<Self> {
+        (topology.boards() > 1).then(|| Self {
+            wires: Wires::new(topology, figures),
+            length: figures.window(),
+            end: figures.window(),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,10 +54,17 @@ impl StandInBackend {
     /// The errors of the simulation, or an error if the scratch folder cannot be created.
     pub fn serve(&self, rest: &str) -> Result<StandIn> {
         let name = format!("{}:{rest}", Self::SCHEME);
-        let board = self
+        let mut boards = self
             .cosim
             .open_free(rest)
             .map_err(|error| error.on(&name))?;
+        let (Some(board), true) = (boards.pop(), boards.is_empty()) else {
+            return Err(Error::BadOption {
+                option: "boards",
+                value: boards.len() as u64 + 1,
+                rule: "device nodes are those of one card; alcor vcard serves several",
+            });
+        };
         let ranks = board.shape().ranks;
         let shape = Shape {
             // The length of a BAR is a power of two.
@@ -124,7 +131,7 @@ impl Simulated {
 impl Device for Simulated {
     fn read32(&self, offset: u64) -> u32 {
         // Beyond the last page, no device answers.
-        if offset < u64::from(self.board.register_bytes()) {
+        if self.board.has_register(offset) {
             self.answer(self.board.read32(offset as u32))
                 .unwrap_or(u32::MAX)
         } else {
@@ -133,7 +140,7 @@ impl Device for Simulated {
     }
 
     fn write32(&self, offset: u64, value: u32) {
-        if offset < u64::from(self.board.register_bytes()) {
+        if self.board.has_register(offset) {
             self.answer(self.board.write32(offset as u32, value));
         }
     }

@@ -419,7 +419,10 @@ fn each_rank_has_its_own_event() {
 
 #[test]
 fn interrupts_are_reported_once() {
-    let board = CosimBackend::new().open_free("rma2").expect("a board");
+    let board = CosimBackend::new()
+        .open_free("rma2")
+        .expect("a board")
+        .remove(0);
     let page = rank_page(1);
     assert_eq!(board.pass().expect("time"), 0);
     board
@@ -439,7 +442,10 @@ fn interrupts_are_reported_once() {
 fn a_read_sees_the_writes_before_it() {
     for profile in ["ideal", "gen3x16"] {
         let config = format!("rma2?profile={profile}");
-        let board = CosimBackend::new().open_free(&config).expect("a board");
+        let board = CosimBackend::new()
+            .open_free(&config)
+            .expect("a board")
+            .remove(0);
         // No command was retired, so the wake count of 0 is reached.
         for (rank, wake) in [(0, 1), (1, 0), (0, 0), (1, 1), (0, 2)] {
             let page = rank_page(rank);
@@ -459,7 +465,10 @@ fn a_read_sees_the_writes_before_it() {
 
 #[test]
 fn no_transfer_leaves_a_ranks_memory() {
-    let board = CosimBackend::new().open_free("rma2").expect("a board");
+    let board = CosimBackend::new()
+        .open_free("rma2")
+        .expect("a board")
+        .remove(0);
     let bytes = u64::from(board.shape().node_bytes);
     for end in [bytes, 2 * bytes] {
         assert!(board.store(end - 4, &[1; 4]).expect("the last bytes"));

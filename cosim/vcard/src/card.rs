@@ -166,9 +166,8 @@ impl VirtualCard {
         data.fill(0xff);
         match bar {
             USER_BAR => {
-                let registers = u64::from(shared.board.register_bytes());
                 read_words(offset, data, |at| {
-                    let is_there = at < registers;
+                    let is_there = shared.board.has_register(at);
                     is_there.then(|| shared.answer(shared.board.read32(at as u32)))?
                 });
             }
@@ -197,8 +196,8 @@ impl VirtualCard {
         let shared = &self.shared;
         match bar {
             USER_BAR => {
-                let registers = u64::from(shared.board.register_bytes());
-                for (at, value) in words(offset, data).filter(|&(at, _)| at < registers) {
+                let is_there = |&(at, _): &(u64, u32)| shared.board.has_register(at);
+                for (at, value) in words(offset, data).filter(is_there) {
                     shared.answer(shared.board.write32(at as u32, value));
                     shared.follow_enable(at, value);
                 }

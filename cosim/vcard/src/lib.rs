@@ -17,9 +17,10 @@
 //! use alcor_vcard::{Socket, VirtualCard};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let board = CosimBackend::new().open_free("rma2")?;
-//! let card = Arc::new(VirtualCard::new(board));
-//! Socket::bind("/tmp/card0.sock".as_ref())?.serve(&card)?; // one guest after the other
+//! for board in CosimBackend::new().open_free("rma2")? {
+//!     let card = Arc::new(VirtualCard::new(board));
+//!     Socket::bind("/tmp/card0.sock".as_ref())?.serve(&card)?; // one guest after the other
+//! }
 //! # Ok(())
 //! # }
 //! ```

@@ -1,4 +1,5 @@
-//! A board farm in one file, `boards.toml`: the boards, their places, and the cabled links.
+//! A board farm in one file, `boards.toml`: the boards, their places, the cabled links, and the
+//! clusters.
 
 mod check;
 mod error;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use alcor::Topology;
 use serde::{Deserialize, Deserializer, de};
 use xdma::PciAddress;
 
@@ -24,6 +26,8 @@ const SCHEMA: i64 = 1;
 const MOST_BYTES: u64 = 256 << 10;
 /// Default number of link ports of a board: a U280 has two.
 const PORTS: u32 = 2;
+/// Default TCP port at which the processes of a run on a cluster meet.
+const MEETING_PORT: u16 = 7280;
 
 /// A board farm.
 ///
@@ -44,11 +48,18 @@ const PORTS: u32 = 2;
 ///         serial = "21770205K02B"
 ///         [[links]]
 ///         ends = ["left.0", "right.1"]
+///         [[links]]
+///         ends = ["left.1", "right.0"]
+///         [clusters.lab]
+///         boards = ["left", "right"]
+///         topology = [2]
+///         ranks = 2
 ///     "#,
 ///     "boards.toml".as_ref(),
 /// )?;
 /// assert_eq!(farm.board("left")?.address.to_string(), "0000:3b:00.0");
 /// assert!(farm.board_on("right", "fpga1").unwrap_err().to_string().contains("fpga2"));
+/// assert_eq!(farm.cluster("lab")?.boards, ["left", "right"]);
 /// # Ok::<(), alcor_deploy::FarmError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -57,6 +68,33 @@ pub struct Farm {
     boards: BTreeMap<String, Board>,
     programmers: BTreeMap<String, (Programmer, Option<Duration>)>,
     links: Vec<[End; 2]>,
+    clusters: BTreeMap<String, FarmCluster>,
+}
+
+/// A cluster of a farm: boards that are joined by links.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FarmCluster {
+    /// The boards, in the order of their numbers. Ranks fill one board after the other.
+    pub boards: Vec<String>,
+    /// Boards in each dimension of the ring or torus ([`Topology::torus`]).
+    pub topology: Vec<u32>,
+    /// Number of ranks of each board.
+    pub ranks: u32,
+    /// TCP port of the first board's host at which the processes of a run meet.
+    #[serde(default = "meeting_port")]
+    pub port: u16,
+}
+
+impl FarmCluster {
+    /// The topology.
+    ///
+    /// # Errors
+    /// As [`Topology::torus`]. A file with such a topology is refused.
+    pub fn shape(&self) -> alcor::Result<Topology> {
+        Topology::torus(&self.topology)
+    }
 }
 
 /// A board of a farm.
@@ -85,6 +123,10 @@ fn vivado() -> String {
 
 fn ports() -> u32 {
     PORTS
+}
+
+fn meeting_port() -> u16 {
+    MEETING_PORT
 }
 
 fn address<'de, D: Deserializer<'de>>(from: D) -> Result<PciAddress, D::Error> {
@@ -150,6 +192,8 @@ struct Raw {
     programmers: BTreeMap<String, RawProgrammer>,
     #[serde(default)]
     links: Vec<RawLink>,
+    #[serde(default)]
+    clusters: BTreeMap<String, FarmCluster>,
 }
 
 #[derive(Deserialize)]
@@ -228,6 +272,7 @@ impl Farm {
             boards: raw.boards,
             programmers,
             links,
+            clusters: raw.clusters,
         };
         match farm.fault() {
             None => Ok(farm),
@@ -252,6 +297,24 @@ impl Farm {
     #[must_use]
     pub fn links(&self) -> &[[End; 2]] {
         &self.links
+    }
+
+    /// All clusters, by name.
+    pub fn clusters(&self) -> impl Iterator<Item = (&str, &FarmCluster)> {
+        let clusters = self.clusters.iter();
+        clusters.map(|(name, cluster)| (name.as_str(), cluster))
+    }
+
+    /// The cluster of that name.
+    ///
+    /// # Errors
+    /// [`FarmError::NoCluster`].
+    pub fn cluster(&self, name: &str) -> Result<&FarmCluster, FarmError> {
+        self.clusters.get(name).ok_or_else(|| FarmError::NoCluster {
+            path: self.path.clone(),
+            name: name.chars().filter(|c| !c.is_control()).take(80).collect(),
+            known: self.clusters.keys().cloned().collect(),
+        })
     }
 
     /// The board of that name.

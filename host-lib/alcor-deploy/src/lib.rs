@@ -41,7 +41,7 @@ mod undo;
 pub use deploy::{Deploy, Event, Patience, Places};
 pub use error::{Error, Failure, Result};
 pub use facts::Identity;
-pub use farm::{Board, End, Farm, FarmError, host_name};
+pub use farm::{Board, End, Farm, FarmCluster, FarmError, host_name};
 pub use holders::Holder;
 pub use programmer::{Job, Programmer};
 pub use step::Step;

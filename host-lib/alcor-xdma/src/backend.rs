@@ -1,11 +1,12 @@
 //! Opens boards by URI.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use alcor::{Backend, Cluster, Result};
 use xdma::Machine;
 
-use crate::{XdmaBoard, XdmaError};
+use crate::{Peers, XdmaBoard, XdmaError};
 
 /// Opens `xdma:<pci address>`, or `xdma:auto` on a machine with one card. With `?driver=vfio`, this
 /// process drives the card through the kernel's `vfio-pci` instead of the vendor's driver.
@@ -47,7 +48,15 @@ impl XdmaBackend {
         self
     }
 
-    fn board(&self, rest: &str) -> std::result::Result<Cluster, XdmaError> {
+    /// Opens the board of `rest`, a URI without its scheme. The boards of a run share `peers`.
+    ///
+    /// # Errors
+    /// Errors of the card; [`XdmaError::BadUri`].
+    pub fn board(
+        &self,
+        rest: &str,
+        peers: &Peers,
+    ) -> std::result::Result<Arc<XdmaBoard>, XdmaError> {
         let bad = || XdmaError::BadUri { rest: rest.into() };
         let (name, is_vfio) = match rest.split_once('?') {
             None | Some((_, "driver=vendor")) => (rest.split('?').next().unwrap_or(rest), false),
@@ -61,8 +70,7 @@ impl XdmaBackend {
         if is_vfio {
             card = card.vfio()?;
         }
-        let board = XdmaBoard::open(card, &self.locks)?;
-        Ok(Cluster::single(board))
+        XdmaBoard::open_with(card, &self.locks, peers)
     }
 }
 
@@ -72,7 +80,8 @@ impl Backend for XdmaBackend {
     }
 
     fn open(&self, rest: &str) -> Result<Cluster> {
-        self.board(rest)
-            .map_err(|error| error.on(&format!("xdma:{rest}")))
+        let board = self.board(rest, &Peers::default());
+        let board = board.map_err(|error| error.on(&format!("xdma:{rest}")))?;
+        Ok(Cluster::single(board))
     }
 }

@@ -6,10 +6,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use alcor::{Board, Error, GlobalRank, LocalRank, PageOffset, Port, Result};
-use alcor_abi::board::{CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, STATUS, geometry, status};
+use alcor_abi::board::{
+    CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, PLACE, STATUS, geometry, place as place_fields,
+    status,
+};
 use alcor_abi::{self as abi, LINKS_PAGE, rank_page};
 use xdma::{Bar, BarOffset, Card, CardLock};
 
+use crate::Peers;
 use crate::XdmaError;
 use crate::locks::Locks;
 use crate::port::XdmaPort;
@@ -29,6 +33,7 @@ pub struct XdmaBoard {
     shape: Shape,
     locks: Locks,
     run: Mutex<Run>,
+    peers: Peers,
 }
 
 /// Fields of the ID block that this backend uses.
@@ -43,7 +48,6 @@ pub(crate) struct Shape {
 #[derive(Debug, Default)]
 struct Run {
     attached: Vec<LocalRank>,
-    died: Option<LocalRank>,
 }
 
 impl XdmaBoard {
@@ -52,6 +56,18 @@ impl XdmaBoard {
     /// # Errors
     /// [`XdmaError::Card`], [`XdmaError::ShortBar`].
     pub fn open(card: Card, locks: &Path) -> std::result::Result<Arc<XdmaBoard>, XdmaError> {
+        Self::open_with(card, locks, &Peers::default())
+    }
+
+    /// Opens a board of a run on several boards, which share `peers`, as [`XdmaBoard::open`].
+    ///
+    /// # Errors
+    /// As [`XdmaBoard::open`].
+    pub fn open_with(
+        card: Card,
+        locks: &Path,
+        peers: &Peers,
+    ) -> std::result::Result<Arc<XdmaBoard>, XdmaError> {
         let address = card.address();
         let mut page = card.user_pages(BarOffset(0), PAGE)?;
         let mut shape = Shape {
@@ -84,6 +100,7 @@ impl XdmaBoard {
             card,
             shape,
             run: Mutex::default(),
+            peers: peers.clone(),
         }))
     }
 
@@ -142,13 +159,12 @@ impl XdmaBoard {
         }
     }
 
-    /// Returns an error if a peer in this process has died; the error names the first dead peer.
+    /// Returns an error if a peer is known to have died; the error names the first dead peer.
     pub(crate) fn check_peers(&self) -> Result<()> {
-        match self.run().died {
-            Some(LocalRank(rank)) => Err(Error::PeerDied {
+        match self.peers.died() {
+            Some(rank) => Err(Error::PeerDied {
                 board: self.name.clone(),
-                // A run on a card has one board.
-                rank: GlobalRank(rank),
+                rank,
             }),
             None => Ok(()),
         }
@@ -158,8 +174,12 @@ impl XdmaBoard {
     pub(crate) fn detach(&self, rank: LocalRank, has_left: bool) {
         let mut run = self.run();
         run.attached.retain(|&attached| attached != rank);
+        drop(run);
         if !has_left {
-            run.died.get_or_insert(rank);
+            // If the card does not answer, the rank is named as one of board 0.
+            let board = read(&self.page, PLACE).map_or(0, |found| place_fields::BOARD.get(found));
+            self.peers
+                .died_here(GlobalRank(board * self.shape.ranks + rank.0));
         }
     }
 }
@@ -244,6 +264,7 @@ impl Board for XdmaBoard {
         }
         drop(held);
         *run = Run::default();
+        self.peers.begin();
         Ok(())
     }
 

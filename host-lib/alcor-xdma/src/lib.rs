@@ -35,8 +35,10 @@ mod backend;
 mod board;
 mod error;
 mod locks;
+mod peers;
 mod port;
 
 pub use backend::XdmaBackend;
 pub use board::{XdmaBoard, links_page};
 pub use error::XdmaError;
+pub use peers::Peers;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Backend, Cluster, Error, Result};
+use crate::{Backend, Cluster, Error, Launch, Result};
 
 /// The backends of a program, by URI scheme.
 ///
@@ -54,11 +54,35 @@ impl Backends {
     /// # Errors
     /// [`Error::UnknownScheme`]; errors of the backend.
     pub fn open(&self, uri: &str) -> Result<Cluster> {
+        let (backend, rest) = self.find(uri)?;
+        backend.open(rest)
+    }
+
+    /// Opens the boards of a launch for the rank of this process ([`Backend::join`]).
+    ///
+    /// # Errors
+    /// As [`Backends::open`] and [`Backend::join`].
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Backends, GlobalRank, Launch, soft::Soft};
+    ///
+    /// let backends = Backends::new().with(Soft);
+    /// let launch = Launch::new("soft:1", GlobalRank(0), 1);
+    /// assert_eq!(backends.join(&launch)?.ranks()?, 1);
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
+    pub fn join(&self, launch: &Launch) -> Result<Cluster> {
+        let (backend, rest) = self.find(&launch.cluster)?;
+        backend.join(rest, launch)
+    }
+
+    fn find<'a>(&self, uri: &'a str) -> Result<(&dyn Backend, &'a str)> {
         let found = uri
             .split_once(':')
             .and_then(|(scheme, rest)| Some((self.by_scheme.get(scheme)?, rest)));
         match found {
-            Some((backend, rest)) => backend.open(rest),
+            Some((backend, rest)) => Ok((&**backend, rest)),
             None => Err(Error::UnknownScheme {
                 uri: uri.to_owned(),
                 known: self.schemes().map(str::to_owned).collect(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use alcor_abi::Status;
 
-use crate::{Cluster, Collective, Error, RankWait};
+use crate::{Cluster, Collective, Error, Launch, RankWait};
 
 /// A rank's number on its board, 0 to [`BoardInfo::ranks`] - 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -503,4 +503,15 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// If there is no such board, or the environment lacks something.
     fn open(&self, rest: &str) -> Result<Cluster, Error>;
+
+    /// Opens the boards of `rest` for the rank of this process, in a run whose ranks are processes.
+    /// The boards have been prepared when the call returns. By default the launcher has prepared
+    /// them, and this is [`Backend::open`].
+    ///
+    /// # Errors
+    /// As [`Backend::open`], and if the processes of the run can't meet.
+    fn join(&self, rest: &str, launch: &Launch) -> Result<Cluster, Error> {
+        let _ = launch;
+        self.open(rest)
+    }
 }

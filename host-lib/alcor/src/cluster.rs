@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 use std::sync::Arc;
 
 use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place};
@@ -156,6 +157,31 @@ impl Cluster {
     /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::TooFewRanks`] if the boards do
     /// not have this number of ranks; errors of the boards.
     pub fn prepare(&self, ranks: u32) -> Result<BoardInfo> {
+        self.prepare_boards(0..self.boards.len() as u32, ranks, || Ok(self.draw_key()))
+    }
+
+    /// Prepares the boards with the numbers `own` as [`Cluster::prepare`] does, in a run in which
+    /// other processes prepare the other boards. `meet` is called once the boards have been reset;
+    /// it returns the key of the run when all boards of the cluster have been reset. A board that
+    /// was reset later could receive data of this run before.
+    ///
+    /// # Errors
+    /// As [`Cluster::prepare`]; errors of `meet`.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Cluster, soft::SoftBoard};
+    ///
+    /// let cluster = Cluster::single(SoftBoard::new(4));
+    /// cluster.prepare_boards(0..1, 4, || Ok(cluster.draw_key()))?;
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
+    pub fn prepare_boards(
+        &self,
+        own: Range<u32>,
+        ranks: u32,
+        meet: impl FnOnce() -> Result<u32>,
+    ) -> Result<BoardInfo> {
         let info = self.identify()?;
         let there = info.ranks * self.boards.len() as u32;
         if ranks == 0 {
@@ -172,11 +198,15 @@ impl Cluster {
                 ranks: there,
             });
         }
-        for board in &self.boards {
+        let own = || {
+            let boards = (0..).zip(&self.boards);
+            boards.filter(|(number, _)| own.contains(number))
+        };
+        for (_, board) in own() {
             board.reset()?;
         }
-        let key = self.draw_key();
-        for (number, board) in (0..).zip(&self.boards) {
+        let key = meet()?;
+        for (number, board) in own() {
             if info.has_switch() {
                 self.write_place(number, &**board, &info, ranks, key)?;
             }
@@ -250,7 +280,15 @@ impl Cluster {
 
     /// Draws the key of a run. Boards that are not prepared have the key 0. A run on boards whose
     /// time stands still is reproducible bit by bit, so its key is always the same.
-    fn draw_key(&self) -> u32 {
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Cluster, soft::SoftBoard};
+    ///
+    /// assert_ne!(Cluster::single(SoftBoard::new(4)).draw_key(), 0);
+    /// ```
+    #[must_use]
+    pub fn draw_key(&self) -> u32 {
         if self.boards.iter().all(|board| board.time_stands_still()) {
             return 1;
         }

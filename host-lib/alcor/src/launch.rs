@@ -29,6 +29,10 @@ pub struct Launch {
     pub rank: GlobalRank,
     /// Number of ranks of the run.
     pub size: u32,
+    /// Name of the run, which tells its processes from those of other runs on the same boards:
+    /// [`Launch::RUN`], `PMIX_NAMESPACE`, or job and step of Slurm. Empty if the launcher gives
+    /// none.
+    pub run: String,
 }
 
 impl Launch {
@@ -38,6 +42,8 @@ impl Launch {
     pub const RANK: &'static str = "ALCOR_RANK";
     /// Name of the variable with the number of ranks.
     pub const SIZE: &'static str = "ALCOR_SIZE";
+    /// Name of the variable with the name of the run.
+    pub const RUN: &'static str = "ALCOR_RUN";
 
     /// Makes the parameters of rank `rank` of `size` ranks on the boards of a URI.
     ///
@@ -55,6 +61,7 @@ impl Launch {
             cluster: cluster.into(),
             rank,
             size,
+            run: String::new(),
         }
     }
 
@@ -110,10 +117,16 @@ impl Launch {
                 rule: "the number of ranks must be larger than the rank of this process",
             });
         }
+        let of_slurm = || {
+            let (job, step) = (get("SLURM_JOB_ID")?, get("SLURM_STEP_ID"));
+            Some(format!("{job}.{}", step.unwrap_or_default()))
+        };
+        let run = get(Launch::RUN).or_else(|| get("PMIX_NAMESPACE"));
         Ok(Launch {
             cluster,
             rank: GlobalRank(rank),
             size,
+            run: run.or_else(of_slurm).unwrap_or_default(),
         })
     }
 }
@@ -126,7 +139,7 @@ impl Job {
     /// `options`.
     ///
     /// # Errors
-    /// As [`Launch::from_env`], [`Backends::open`] and [`Rank::attach`].
+    /// As [`Launch::from_env`], [`Backends::join`] and [`Rank::attach`].
     ///
     /// # Examples
     /// ```no_run
@@ -147,9 +160,9 @@ impl Job {
     /// Attaches the rank of `launch`, for parameters that do not come from the environment.
     ///
     /// # Errors
-    /// As [`Backends::open`] and [`Rank::attach`].
+    /// As [`Backends::join`] and [`Rank::attach`].
     pub fn attach_rank(backends: &Backends, launch: &Launch, options: Options) -> Result<Rank> {
-        let cluster = backends.open(&launch.cluster)?;
+        let cluster = backends.join(launch)?;
         Rank::attach_to(&cluster, launch.rank, launch.size, options)
     }
 }
@@ -180,6 +193,7 @@ mod tests {
                 cluster: "shm:x".into(),
                 rank: GlobalRank(2),
                 size: 3,
+                run: String::new(),
             };
             assert_eq!(found.unwrap(), expected, "{rank}");
         }
@@ -195,6 +209,24 @@ mod tests {
             ("ALCOR_SIZE", "5"),
         ]);
         assert_eq!(found.unwrap().rank, GlobalRank(4));
+    }
+
+    #[test]
+    fn runs_are_told_apart_by_the_launchers_name() {
+        let run = |variables: &[(&str, &str)]| {
+            let common = [
+                ("ALCOR_CLUSTER", "shm:x"),
+                ("ALCOR_RANK", "0"),
+                ("ALCOR_SIZE", "1"),
+            ];
+            launch(&[&common[..], variables].concat()).unwrap().run
+        };
+        let slurm = [("SLURM_JOB_ID", "17"), ("SLURM_STEP_ID", "2")];
+        let pmix = [("PMIX_NAMESPACE", "prterun-1")];
+        assert_eq!(run(&[]), "");
+        assert_eq!(run(&slurm), "17.2");
+        assert_eq!(run(&[&slurm[..], &pmix].concat()), "prterun-1");
+        assert_eq!(run(&[&pmix[..], &[("ALCOR_RUN", "own")]].concat()), "own");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
 use alcor::{Backends, GlobalRank, Job, Launch, Options, Rank};
+use alcor_farm::{ClusterBackend, FarmBackend};
 use alcor_shm::ShmBackend;
 use alcor_xdma::XdmaBackend;
 
@@ -69,7 +70,11 @@ pub unsafe extern "C" fn alcor_init(
 }
 
 fn begin(launch: Launch, options: Option<&alcor_options_t>) -> Result<alcor_rank_t> {
-    let backends = Backends::new().with(ShmBackend).with(XdmaBackend::new());
+    let backends = Backends::new()
+        .with(ShmBackend)
+        .with(XdmaBackend::new())
+        .with(FarmBackend::new())
+        .with(ClusterBackend::new());
     let options = options.map_or(Ok(Options::default()), translated)?;
     Ok(attach(Job::attach_rank(&backends, &launch, options)?))
 }

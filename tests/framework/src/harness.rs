@@ -7,6 +7,7 @@ use std::time::Duration;
 use alcor::soft::Soft;
 use alcor::{Backends, Cluster};
 use alcor_cosim::CosimBackend;
+use alcor_farm::{ClusterBackend, FarmBackend};
 use alcor_shm::ShmBackend;
 use alcor_xdma::XdmaBackend;
 
@@ -124,6 +125,8 @@ fn number(text: &str) -> Option<u64> {
 fn open(uri: &str) -> Result<Cluster, alcor::Error> {
     Backends::new()
         .with(XdmaBackend::new())
+        .with(FarmBackend::new())
+        .with(ClusterBackend::new())
         .with(CosimBackend::new())
         .with(ShmBackend)
         .with(Soft)

@@ -16,7 +16,7 @@ use crate::host::CardFunction;
 
 pub fn virtual_card() -> VirtualCard {
     let board = CosimBackend::new().open_free("rma2");
-    VirtualCard::new(board.expect("a simulated board"))
+    VirtualCard::new(board.expect("a simulated board").remove(0))
 }
 
 fn driven() -> (Arc<CardFunction>, Card) {

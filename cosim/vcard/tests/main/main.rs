@@ -2,6 +2,7 @@
 
 mod bytes;
 mod card;
+mod cluster;
 mod driver;
 mod engine;
 mod fuzz;

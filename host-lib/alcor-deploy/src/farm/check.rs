@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use xdma::PciAddress;
 
-use super::Farm;
+use super::{End, Farm, FarmCluster};
 use crate::Job;
 
 /// Link ports of the largest board.
 const MOST_PORTS: u32 = 6;
+/// Ranks of the largest board: the register BAR has this many pages before that of the links.
+const MOST_RANKS: u32 = 31;
 
 impl Farm {
     /// The first error, if there is one.
@@ -109,6 +111,61 @@ impl Farm {
                         "two links end at {end}, and a port takes one cable"
                     ));
                 }
+            }
+        }
+        let mut clusters = self.clusters.iter();
+        clusters.find_map(|(name, cluster)| {
+            let what = self.fault_of(cluster)?;
+            Some(format!("cluster {}: {what}", name.escape_debug()))
+        })
+    }
+
+    /// The first error of a cluster, if there is one.
+    fn fault_of(&self, cluster: &FarmCluster) -> Option<String> {
+        let topology = match cluster.shape() {
+            Ok(topology) => topology,
+            Err(error) => return Some(error.to_string()),
+        };
+        let FarmCluster { boards, ranks, .. } = cluster;
+        if boards.len() != topology.boards() as usize {
+            return Some(format!(
+                "it has {} boards, and topology {:?} has {}",
+                boards.len(),
+                cluster.topology,
+                topology.boards()
+            ));
+        }
+        if !(1..=MOST_RANKS).contains(ranks) {
+            return Some(format!("no board has {ranks} ranks"));
+        }
+        let mut seen = BTreeSet::new();
+        for name in boards {
+            if !self.boards.contains_key(name) {
+                return Some(format!("there is no board {name:?}"));
+            }
+            if !seen.insert(name) {
+                return Some(format!("board {name} is in it twice"));
+            }
+        }
+        let end = |(board, port): (u32, u32)| End {
+            board: boards[board as usize].clone(),
+            port,
+        };
+        let all = (0..topology.boards())
+            .flat_map(|board| (0..topology.links()).map(move |port| (board, port)));
+        for from in all {
+            let Some(to) = topology.neighbour(from.0, from.1) else {
+                continue;
+            };
+            let (from, to) = (end(from), end(to));
+            let is_cabled = |[one, other]: &[End; 2]| {
+                (one, other) == (&from, &to) || (one, other) == (&to, &from)
+            };
+            if !self.links.iter().any(is_cabled) {
+                return Some(format!(
+                    "there is no link from {from} to {to}, which topology {:?} has",
+                    cluster.topology
+                ));
             }
         }
         None

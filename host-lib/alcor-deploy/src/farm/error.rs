@@ -53,6 +53,16 @@ pub enum FarmError {
         /// The boards of the file.
         known: Vec<String>,
     },
+    /// No cluster has that name.
+    #[error("{path} has no cluster `{name}`; {}", listed(known), path = path.display())]
+    NoCluster {
+        /// The file.
+        path: PathBuf,
+        /// The requested cluster.
+        name: String,
+        /// The clusters of the file.
+        known: Vec<String>,
+    },
     /// The board is in another host.
     #[error("board `{name}` is in host {host}, and this host is {here}: run the command on {host}")]
     OtherHost {

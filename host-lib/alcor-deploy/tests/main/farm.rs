@@ -146,6 +146,91 @@ fn what_can_not_be_is_refused_with_its_reason() {
     }
 }
 
+/// A ring of three boards, as cluster `lab`.
+const RING: &str = r#"
+schema = 1
+[boards.a]
+host = "one"
+address = "3b:00.0"
+[boards.b]
+host = "one"
+address = "5e:00.0"
+[boards.c]
+host = "two"
+address = "3b:00.0"
+[boards.spare]
+host = "two"
+address = "5e:00.0"
+[[links]]
+ends = ["a.0", "b.1"]
+[[links]]
+ends = ["c.1", "b.0"]
+[[links]]
+ends = ["c.0", "a.1"]
+[clusters.lab]
+boards = ["a", "b", "c"]
+topology = [3]
+ranks = 2
+"#;
+
+#[test]
+fn a_cluster_is_boards_with_the_cables_of_their_topology() {
+    let farm = parse(RING).expect("a farm");
+    let cluster = farm.cluster("lab").expect("a cluster");
+    assert_eq!(cluster.boards, ["a", "b", "c"]);
+    assert_eq!((cluster.ranks, cluster.port), (2, 7280));
+    assert_eq!(cluster.shape().expect("a topology").boards(), 3);
+    assert_eq!(farm.clusters().count(), 1);
+    let error = farm.cluster("lob").expect_err("no cluster");
+    assert!(
+        error.to_string().contains("no cluster `lob`; it has lab"),
+        "{error}"
+    );
+    for (from, to, words) in [
+        (
+            "\"c.0\", \"a.1\"",
+            "\"c.0\", \"spare.1\"",
+            "lab: there is no link from a.1 to c.0",
+        ),
+        (
+            "\"a.0\", \"b.1\"",
+            "\"a.0\", \"spare.1\"",
+            "no link from a.0 to b.1, which topology [3] has",
+        ),
+        (
+            "\"a\", \"b\", \"c\"",
+            "\"b\", \"a\", \"c\"",
+            "no link from b.0 to a.1",
+        ),
+        (
+            "\"a\", \"b\", \"c\"",
+            "\"a\", \"b\"",
+            "2 boards, and topology [3] has 3",
+        ),
+        (
+            "\"a\", \"b\", \"c\"",
+            "\"a\", \"b\", \"d\"",
+            "no board \"d\"",
+        ),
+        (
+            "\"a\", \"b\", \"c\"",
+            "\"a\", \"b\", \"b\"",
+            "board b is in it twice",
+        ),
+        ("[3]", "[]", "one to three dimensions"),
+        ("[3]", "[1]", "at least two boards"),
+        ("ranks = 2", "ranks = 0", "no board has 0 ranks"),
+        ("ranks = 2", "ranks = 32", "no board has 32 ranks"),
+        ("ranks = 2", "", "ranks"),
+        ("ranks = 2", "ranks = 2\nport = 65536", "65536"),
+        ("ranks = 2", "ranks = 2\nhosts = []", "hosts"),
+    ] {
+        assert!(RING.contains(from), "{from}");
+        let error = parse(&RING.replacen(from, to, 1)).expect_err(to);
+        assert!(error.to_string().contains(words), "{from} to {to}: {error}");
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there_or_too_long_is_said() {
     let folder = tempfile::tempdir().expect("a folder");

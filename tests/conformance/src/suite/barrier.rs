@@ -256,13 +256,18 @@ fn meet(
         rank.barrier()?;
         Ok(times)
     })?;
-    for round in 0..rounds as usize {
-        let (last, last_came) = (0..)
-            .map(GlobalRank)
-            .zip(times.iter().map(|times| times[round].0))
+    let times: Vec<_> = (0..).map(GlobalRank).zip(times).collect();
+    // Boards with real time have clocks of their own.
+    let has_one_clock = context.cluster().boards().iter().all(|board| board.time_stands_still());
+    let of_a_clock = if has_one_clock { ranks } else { context.info().ranks };
+    let clocks = times.chunks(of_a_clock as usize);
+    for (round, times) in (0..rounds as usize).flat_map(|round| clocks.clone().map(move |times| (round, times))) {
+        let (last, last_came) = times
+            .iter()
+            .map(|(rank, times)| (*rank, times[round].0))
             .max_by_key(|&(_, came)| came)
             .unwrap_or((GlobalRank(0), 0));
-        for (rank, times) in (0..).map(GlobalRank).zip(&times) {
+        for (rank, times) in times {
             holds(
                 format_args!("{rank}, barrier {round} of {ranks} ranks"),
                 format_args!("to leave it after cycle {last_came}, when {last} came"),

@@ -105,8 +105,8 @@ fn behind_a_collective_of_many_boards(context: &Context) -> Result {
 }
 
 /// The ranks of all boards but the last post an allreduce, and the first rank of the last board is reset. The collective ends
-/// on each board with ST_RANK_RESET.
-#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+/// on each board with ST_RANK_RESET. The ranks act at cycles that they have agreed upon.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages], steady)]
 fn ends_collectives_on_other_boards(context: &Context) -> Result {
     let ranks = context.info().ranks;
     let boards = context.ranks() / ranks;
@@ -144,8 +144,9 @@ fn ends_collectives_on_other_boards(context: &Context) -> Result {
 
 /// A rank of the last board is reset at some cycle around the end of a barrier over all boards. The barrier ends at all other
 /// ranks, with success or `PeerReset`; later barriers and registrations end with `PeerReset`. Puts between the other boards
-/// go on, so no board holds back requests for a round of the barrier that never comes.
-#[alcor_test(ranks >= 2, needs = [Rma])]
+/// go on, so no board holds back requests for a round of the barrier that never comes. The ranks end at cycles that they have
+/// agreed upon.
+#[alcor_test(ranks >= 2, needs = [Rma], steady)]
 fn ends_barriers_on_other_boards(context: &Context) -> Result {
     let ranks = context.info().ranks;
     let boards = context.ranks() / ranks;

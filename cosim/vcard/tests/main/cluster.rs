@@ -1,0 +1,177 @@
+//! Several virtual cards, whose boards are joined by links, as a cluster of a farm.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use alcor::{
+    Backend, Cluster, Error, GlobalRank, Job, LinkState, Operation, Options, Rank, Rights,
+};
+use alcor_cosim::CosimBackend;
+use alcor_farm::ClusterBackend;
+use alcor_vcard::VirtualCard;
+use alcor_xdma::XdmaBoard;
+use xdma::{Card, Machine};
+
+use crate::host::CardFunction;
+
+const FARM: &str = r#"
+    schema = 1
+    [boards.left]
+    host = "localhost"
+    address = "0000:3b:00.0"
+    [boards.right]
+    host = "localhost"
+    address = "0000:5e:00.0"
+    [[links]]
+    ends = ["left.0", "right.1"]
+    [[links]]
+    ends = ["right.0", "left.1"]
+    [clusters.lab]
+    boards = ["left", "right"]
+    topology = [2]
+    ranks = 2
+"#;
+
+/// The cluster `lab` over two virtual cards, and the folder of its locks.
+fn lab(config: &str) -> (tempfile::TempDir, Cluster) {
+    let boards = CosimBackend::new().open_free(config);
+    let boards = boards.expect("simulated boards").into_iter();
+    let cards: Vec<Arc<CardFunction>> = boards
+        .map(|board| Arc::new(CardFunction::new(VirtualCard::new(board))))
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("boards.toml"), FARM).expect("a file");
+    let locks = folder.path().to_owned();
+    let backend = ClusterBackend::new().file(folder.path().join("boards.toml"));
+    let backend = backend.opening(move |name, rest, peers| {
+        let (number, address) = match name {
+            "left" => (0, "0000:3b:00.0?driver=vfio"),
+            _ => (1, "0000:5e:00.0?driver=vfio"),
+        };
+        assert_eq!(rest, address);
+        let function = Arc::clone(&cards[number]);
+        let limit = Duration::from_secs(60);
+        let card = Card::driven(&Machine::local(), function as _, limit)?;
+        XdmaBoard::open_with(card, &locks.join(name), peers)
+    });
+    let cluster = backend.open("lab?driver=vfio").expect("the cluster");
+    (folder, cluster)
+}
+
+/// Each rank puts its number into the inbox of the next, sends it to the one after, and adds up
+/// all numbers.
+fn exchange(rank: &mut Rank) -> alcor::Result<(u32, u32, u32)> {
+    let me = rank.pid().0;
+    let inbox = rank.alloc::<u32>(64)?;
+    let window = rank.register(&inbox, Rights::ALL)?;
+    rank.put(&window, rank.neighbour(1), 0, &[me + 1; 64])?;
+    rank.fence()?;
+    let put = rank.read_vec(&inbox)?;
+    assert!(put.iter().all(|&value| value == put[0]), "{put:?}");
+    rank.send(GlobalRank((me + 2) % 4), 7, &[me + 1])?;
+    let mut sent = [0];
+    rank.recv(GlobalRank((me + 2) % 4), 7, &mut sent)?;
+    let mut sum = [me + 1];
+    let world = rank.world()?;
+    world.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
+    Ok((put[0], sent[0], sum[0]))
+}
+
+#[test]
+fn ranks_of_two_cards_meet_in_run_after_run() {
+    let (_folder, cluster) = lab("ring2");
+    assert_eq!(cluster.name(), "cluster:lab?driver=vfio");
+    let job = Job::new(&cluster).expect("a job");
+    assert_eq!(job.ranks(), 4);
+    let expected = [(4, 3, 10), (1, 4, 10), (2, 1, 10), (3, 2, 10)];
+    for round in 0..2 {
+        assert_eq!(job.run(4, exchange).expect("a run"), expected, "{round}");
+        // A run that ends in the middle of traffic between the boards.
+        let has_put = AtomicU32::new(0);
+        let failed = job.run(4, |rank| {
+            let inbox = rank.alloc::<u32>(4096)?;
+            let window = rank.register(&inbox, Rights::ALL)?;
+            for _ in 0..2 {
+                let target = GlobalRank((rank.pid().0 + 2) % 4);
+                let _ = rank.iput(&window, target, 0, &[0xdead_u32; 4096])?;
+            }
+            if has_put.fetch_add(1, Ordering::Relaxed) == 3 {
+                return Err(Error::program("the end"));
+            }
+            rank.barrier()
+        });
+        assert!(failed.is_err());
+    }
+    for link in cluster.links().expect("the links") {
+        assert_eq!(link.trouble(), None, "{link}");
+    }
+}
+
+#[test]
+fn a_dead_rank_is_named_on_both_boards() {
+    let (_folder, cluster) = lab("ring2");
+    let info = cluster.prepare(4).expect("boards");
+    let mut ports: Vec<_> = (0..4)
+        .map(|rank| {
+            let board = Arc::clone(&cluster.boards()[rank / 2]);
+            let local = alcor::LocalRank(rank as u32 % info.ranks);
+            board.attach(local).expect("a port")
+        })
+        .collect();
+    drop(ports.remove(3));
+    for port in &mut ports {
+        let awaited = alcor::Causes::from(alcor_abi::rank::causes::COMPLETION);
+        let found = port.wait(awaited, alcor::Cycle(u64::MAX));
+        assert!(
+            matches!(found, Err(Error::PeerDied { rank, .. }) if rank == GlobalRank(3)),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_card_that_is_reset_alone_closes_its_links() {
+    let (_folder, cluster) = lab("ring2");
+    cluster.prepare(4).expect("boards");
+    let links = || cluster.links().expect("the links");
+    while !links().iter().all(LinkState::is_open) {}
+    // A run that other processes know nothing of, on one board.
+    cluster
+        .prepare_boards(1..2, 4, || Ok(cluster.draw_key()))
+        .expect("a board");
+    while !links()[..2].iter().all(LinkState::is_stale) {}
+    assert!(!links()[2..].iter().any(LinkState::is_open));
+    let trouble = links()[0].trouble().unwrap_or_default();
+    assert!(trouble.contains("reset all boards of the run"), "{trouble}");
+    Job::new(&cluster)
+        .expect("a job")
+        .run(4, exchange)
+        .expect("a run after a reset of both");
+}
+
+#[test]
+fn a_pulled_cable_is_named() {
+    let (_folder, cluster) = lab("ring2?link-cable=0.0@0-,0.1@0-");
+    let options = Options::default().watchdog_cycles(20_000);
+    let job = Job::with_options(&cluster, options).expect("a job");
+    let error = job.run(4, exchange).expect_err("no cable").to_string();
+    assert!(
+        error.contains("link 0: down: no light arrives; check the cable"),
+        "{error}"
+    );
+}
+
+#[test]
+fn phits_without_frames_and_options_of_standing_time_are_refused() {
+    for (config, words) in [
+        ("ring2?links=phits", "frames, because a reset of one board"),
+        ("ring2?log=100", "a board whose time stands still"),
+        ("rma2?links=frames", "links=frames needs several boards"),
+    ] {
+        let error = CosimBackend::new().open_free(config).err();
+        let error = error.expect("an error").to_string();
+        assert!(error.contains(words), "{config}: {error}");
+    }
+}
