@@ -1,6 +1,7 @@
 //! `alcor doctor`: shows the requirements of boards, and the missing ones.
 
 mod cards;
+mod ladder;
 
 use std::path::{Path, PathBuf};
 use std::{env, thread};
@@ -14,13 +15,21 @@ use crate::exit::{CommandResult, Exit};
 
 /// Check the requirements of simulated boards and cards, and show how to install missing ones
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Check a card instead, from the ID register to puts between cards: xdma:PCI-ADDRESS,
+    /// board:NAME or cluster:NAME. The checks reset the cards, which no program may use
+    #[arg(long, value_name = "URI")]
+    card: Option<String>,
+}
 
 /// The result of a check.
 type Finding = Result<String, String>;
 
 /// Runs the command.
-pub fn run(_: &Args) -> CommandResult {
+pub fn run(args: &Args) -> CommandResult {
+    if let Some(uri) = &args.card {
+        return ladder::run(uri);
+    }
     let mut findings: Vec<(String, Finding)> = vec![
         ("hardware".into(), hardware()),
         ("configurations".into(), configurations()),

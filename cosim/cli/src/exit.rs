@@ -203,6 +203,9 @@ pub enum Error {
         "the ranks of `{0}` can't be processes of their own; use cosim:CONFIG, xdma:PCI-ADDRESS or cluster:NAME"
     )]
     NotForProcesses(String),
+    /// A URI names no card.
+    #[error("`{0}` names no card; use xdma:PCI-ADDRESS, board:NAME or cluster:NAME")]
+    NotACard(String),
     /// The program does not exist.
     #[error("there is no program `{0}`; give its path, or its name if it is in PATH")]
     NoProgram(String),
@@ -265,6 +268,7 @@ impl From<&Error> for Exit {
             | Error::SharedTwice(_)
             | Error::NoProgrammer(_)
             | Error::NotForProcesses(_)
+            | Error::NotACard(_)
             | Error::NoProgram(_)
             | Error::Program { .. }
             | Error::NoCard => Exit::Usage,

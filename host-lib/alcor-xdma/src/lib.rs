@@ -34,6 +34,7 @@
 mod backend;
 mod board;
 mod error;
+mod ladder;
 mod locks;
 mod peers;
 mod port;
@@ -41,4 +42,5 @@ mod port;
 pub use backend::XdmaBackend;
 pub use board::{XdmaBoard, links_page};
 pub use error::XdmaError;
+pub use ladder::{Ladder, Rung, RungResult};
 pub use peers::Peers;

@@ -7,4 +7,5 @@ mod driver;
 mod engine;
 mod fuzz;
 mod host;
+mod ladder;
 mod socket;
