@@ -221,6 +221,55 @@ impl Bench {
         }
     }
 
+    /// Operations that are always offered, with results that are always taken: the cycles from each
+    /// operation to the next one. Searches that find an entry are not in the list afterwards.
+    fn gaps(&mut self, operations: &[(Op, u64)]) -> Vec<u64> {
+        let mut taken = Vec::new();
+        while taken.len() < operations.len() {
+            let (op, bits) = operations[taken.len()];
+            let values = [op as u64, bits, 0, 0, 0];
+            for (pin, value) in self.pins.op.into_iter().zip(values) {
+                self.dut.set(pin, 0, value);
+            }
+            self.dut.set(self.pins.valid, 0, 1);
+            self.dut.settle();
+            if self.dut.get(self.pins.ready, 0) == 1 {
+                taken.push(self.dut.cycle());
+                if op == Op::Search
+                    && let Some(at) = self.list.iter().position(|(_, entry)| entry.bits == bits)
+                {
+                    let gone = self.list.remove(at);
+                    self.free.extend(gone.map(|(entry, _)| entry));
+                }
+            }
+            self.dut.clock();
+            assert!(self.dut.cycle() < 10_000, "{}", self.place());
+        }
+        self.dut.set(self.pins.valid, 0, 0);
+        taken.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// Cycles from now on in which the queue is not ready for an operation, of `cycles`.
+    fn busy(&mut self, cycles: u64) -> Vec<u64> {
+        let mut busy = Vec::new();
+        for cycle in 0..cycles {
+            self.dut.settle();
+            if self.dut.get(self.pins.ready, 0) == 0 {
+                busy.push(cycle);
+            }
+            self.dut.clock();
+        }
+        busy
+    }
+
+    /// Appends entries with match bits 0, 1, ... none of which moves into the unit.
+    fn fill(&mut self, entries: u64) {
+        self.threshold(NEVER);
+        for bits in 0..entries {
+            self.append(Pattern { bits, mask: 0 });
+        }
+    }
+
     fn append(&mut self, pattern: Pattern) -> usize {
         let entry = self.free.pop().expect("room");
         self.offer(Op::Append, pattern, entry);
@@ -417,6 +466,169 @@ fn match_queue_removal() {
     bench.idle(100);
     let answer = bench.remove(10);
     assert_eq!((answer.by_unit, answer.cycles), (true, 16 + 7));
+    // An empty unit of any size is not asked: no answer of it meets a later operation.
+    for posted in [true, false] {
+        let mut bench = Bench::new(Shape { posted, ..SMALL });
+        bench.fill(20);
+        for place in [19, 7, 0] {
+            assert_eq!(bench.remove(place).cycles, 2);
+            bench.idle(30);
+        }
+    }
+}
+
+/// A walk takes one cycle for each entry, whatever the length of the list.
+#[test]
+fn match_queue_walk_lengths() {
+    let mut bench = Bench::new(SMALL);
+    bench.threshold(NEVER);
+    for entries in 1..=SMALL.depth as u64 {
+        let last = Pattern {
+            bits: entries,
+            mask: 0,
+        };
+        bench.append(last);
+        assert_eq!(bench.search(Op::Probe, last).cycles, entries + 1);
+        let nothing = Pattern { bits: 0, mask: 0 };
+        assert_eq!(bench.search(Op::Probe, nothing).cycles, entries + 1);
+    }
+}
+
+/// Each match bit alone decides, and each mask bit hides its match bit alone, in the unit and in a
+/// walk.
+#[test]
+fn match_queue_bits() {
+    for posted in [true, false] {
+        for threshold in [NEVER, 0] {
+            let mut bench = Bench::new(Shape { posted, ..SMALL });
+            bench.threshold(threshold);
+            for masked in 0..SMALL.match_w {
+                let mask = 1 << masked;
+                bench.append(Pattern {
+                    bits: 0x155_5555_5555,
+                    mask,
+                });
+                bench.idle(30);
+                for flipped in 0..SMALL.match_w {
+                    let bits = 0x155_5555_5555 ^ 1 << flipped;
+                    let answer = bench.search(Op::Probe, Pattern { bits, mask });
+                    assert_eq!(answer.found.is_some(), flipped == masked);
+                    let both = bits ^ mask;
+                    bench.search(Op::Probe, Pattern { bits: both, mask });
+                }
+                bench.remove(0);
+            }
+        }
+    }
+}
+
+/// An operation is taken in the cycle of the result before it: of a search in an empty queue, of a
+/// probe in the unit, of a probe by a walk.
+#[test]
+fn match_queue_probe_rate() {
+    for posted in [true, false] {
+        let mut bench = Bench::new(Shape { posted, ..SMALL });
+        let nothing = bench.gaps(&[(Op::Search, 1), (Op::Probe, 1), (Op::Search, 1)]);
+        assert_eq!(nothing, [1, 1]);
+        bench.dut.clock();
+        bench.fill(20);
+        let probes = [0, 5, 19, 20, 3].map(|bits| (Op::Probe, bits));
+        assert_eq!(bench.gaps(&probes), [2, 7, 21, 21]);
+        bench.busy(40);
+        bench.threshold(0);
+        bench.idle(100);
+        let probes = [0, 5, 7, 8, 19, 20, 3].map(|bits| (Op::Probe, bits));
+        assert_eq!(bench.gaps(&probes), [5, 5, 5, 6, 17, 17]);
+    }
+}
+
+/// Searches without a pause in a queue that is longer than the unit: a batch begins before the next
+/// search as soon as a batch of cells is free.
+#[test]
+fn match_queue_batches_between_searches() {
+    for posted in [true, false] {
+        let mut bench = Bench::new(Shape { posted, ..SMALL });
+        bench.fill(40);
+        bench.threshold(0);
+        bench.idle(100);
+        let searches: Vec<_> = (0..24).map(|bits| (Op::Search, bits)).collect();
+        let gaps = bench.gaps(&searches);
+        // The search after the one that frees the third cell is taken before the batch. It ends after
+        // 6 cycles, and 4 entries move in 8 + 4 cycles.
+        for (number, gap) in gaps.into_iter().enumerate() {
+            let expected = if number % 4 == 3 { 6 + 8 + 4 } else { 4 };
+            assert_eq!(gap, expected, "after search {number}");
+        }
+    }
+}
+
+/// A result that waits lets one batch pass, not more: an operation that is offered has its turn.
+#[test]
+fn match_queue_turn_of_a_waiting_operation() {
+    for held in 20..60 {
+        let mut bench = Bench::new(SMALL);
+        bench.fill(20);
+        bench.dut.set(bench.pins.taken, 0, 0);
+        let since = bench.offer(Op::Probe, Pattern { bits: 0, mask: 0 }, 0);
+        assert_eq!(bench.answer(since).found, Some(bench.list[0].0));
+        bench.threshold(0);
+        let values = [Op::Probe as u64, 7, 0, 0, bench.tag];
+        for (pin, value) in bench.pins.op.into_iter().zip(values) {
+            bench.dut.set(pin, 0, value);
+        }
+        bench.dut.set(bench.pins.valid, 0, 1);
+        assert_eq!(bench.busy(held).len() as u64, held, "the result waits");
+        bench.dut.set(bench.pins.taken, 0, 1);
+        bench.dut.settle();
+        assert_eq!(bench.dut.get(bench.pins.ready, 0), 1, "held for {held}");
+        let since = bench.dut.cycle();
+        bench.dut.clock();
+        bench.dut.set(bench.pins.valid, 0, 0);
+        let answer = bench.answer(since);
+        // A batch of 3 entries, and the one that was on its way.
+        assert!(!answer.by_unit, "held for {held}");
+        assert_eq!(answer.cycles, 6 + 3);
+    }
+}
+
+/// A threshold that falls during a pause: entries move into the unit at once if the pause is long
+/// enough, otherwise at its end.
+#[test]
+fn match_queue_threshold_falls() {
+    for entries in [1, 2] {
+        for pause in 0..60 {
+            let mut bench = Bench::new(SMALL);
+            bench.fill(entries);
+            bench.idle(pause);
+            bench.threshold(0);
+            let begin = PATIENCE.saturating_sub(pause).max(1);
+            let busy = begin..begin + entries + 8;
+            assert_eq!(bench.busy(60), busy.collect::<Vec<u64>>(), "pause {pause}");
+        }
+    }
+}
+
+/// A batch right behind an operation by a walk takes as long as any other.
+#[test]
+fn match_queue_batch_behind_a_walk() {
+    for op in [Op::Probe, Op::Search] {
+        for place in 0..12 {
+            let mut bench = Bench::new(SMALL);
+            bench.fill(20);
+            bench.threshold(0);
+            let since = bench.offer(
+                op,
+                Pattern {
+                    bits: place,
+                    mask: 0,
+                },
+                0,
+            );
+            let walk = bench.dut.cycle() - since + place + u64::from(op == Op::Search);
+            let busy: Vec<u64> = (0..walk + 8 + SMALL.cells as u64).collect();
+            assert_eq!(bench.busy(60), busy, "{op:?} {place}");
+        }
+    }
 }
 
 /// Continuous operations neither keep entries out of the unit nor wait longer than the transfer of
@@ -464,14 +676,7 @@ fn match_queue_batches() {
                     bench.append(Pattern { bits, mask: 0 });
                 }
                 bench.threshold(threshold);
-                let mut busy = Vec::new();
-                for cycle in 0..60 {
-                    bench.dut.settle();
-                    if bench.dut.get(bench.pins.ready, 0) == 0 {
-                        busy.push(cycle);
-                    }
-                    bench.dut.clock();
-                }
+                let busy = bench.busy(60);
                 let moves = entries > 0 && entries >= threshold;
                 let begin = if entries < shape.batch { PATIENCE } else { 1 };
                 let inside = if moves { entries.min(cells) } else { 0 };
