@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h80B4D0BF;
+  localparam logic [31:0] ABI_HASH = 32'hFAEF6E3C;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -532,8 +532,10 @@ package alcor_abi_pkg;
   // Network header, high half-word
   /// Network header, high half-word.
   typedef struct packed {
-    /// Zero.
-    logic [1:0] size;
+    /// Not used: zero.
+    logic unused_15_15;
+    /// In PK_CREDIT: the phit announces a collective, and gives no credits back.
+    logic announces;
     /// In packets between RMA coprocessors: PLACE.key of the sender's board. In phits of collectives: key of the sender's row; the receiver drops a phit whose key differs from that of its own row.
     logic [7:0] key;
     /// Alternates from one collective of a communicator to the next.
@@ -548,7 +550,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Valid words of the phit, less one.
     logic [3:0] words;
-    /// Place of the phit's first word in the message, in words; in PK_CREDIT, the number of credits.
+    /// Place of the phit's first word in the message, in words. In PK_CREDIT: the number of credits, or, in an announcement, opcode, algorithm and label of C_WHAT in bits 3 to 0, 5 to 4 and 13 to 6.
     logic [27:0] word;
   } net_position_t;
   // Channel of a link

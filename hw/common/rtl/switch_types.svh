@@ -212,14 +212,29 @@
     rows_t             copies;  // the collective only copies
   } collectives_t;
 
+  /// Arguments of a collective on which depends which boards send data to each other, and which keep it.
+  typedef struct packed {
+    logic [7:0]  label;      // label of the root's board
+    algorithm_e  algorithm;  // algorithm
+    collective_e opcode;     // collective
+  } flow_t;
+  localparam int unsigned FlowW = 14;  // bits of flow_t
+
+  /// Announcement of a collective to the partners of this board.
+  typedef struct packed {
+    logic  tells;  // this board gives so many words that it announces the collective
+    flow_t flow;   // what the streams of data depend on
+  } announce_t;
+
   /// Role of this board in a collective.
   typedef struct packed {
-    coll_call_t call;    // computation of the collective
-    logic       copies;  // the collective only copies
-    logic       here;    // copies are for this board, too
-    logic       parts;   // data is read in parts
-    logic       high;    // with `parts`: this board's half is the upper one
-    logic [3:0] giver;   // the first member that gives words to be copied
+    coll_call_t call;      // computation of the collective
+    logic       copies;    // the collective only copies
+    logic       here;      // copies are for this board, too
+    logic       parts;     // data is read in parts
+    logic       high;      // with `parts`: this board's half is the upper one
+    logic [3:0] giver;     // the first member that gives words to be copied
+    announce_t  announce;  // announcement to the partners
   } plan_t;
 
   /// Role of a stage of this board in a collective.
@@ -249,9 +264,10 @@
 
   /// Begin and end of collectives, for a stage.
   typedef struct packed {
-    row_pulse_t  begins;  // a collective begins
-    stage_plan_t plan;    // with `begins`: role of the stage in the collective
-    row_pulse_t  ends;    // a collective has ended
+    row_pulse_t  begins;    // a collective begins
+    stage_plan_t plan;      // with `begins`: role of the stage in the collective
+    announce_t   announce;  // with `begins`: announcement to the partner
+    row_pulse_t  ends;      // a collective has ended
   } stage_events_t;
 
   /// Conditions under which phits leave the windows of a stage.

@@ -14,8 +14,8 @@ use rand::Rng;
 use rand::seq::IndexedRandom;
 
 use crate::coll_stage_model::{
-    Ask, Body, COMBINE, COPY, CREDIT, Call, Context, Inputs, Model, Outputs, Phit, Plan, ROWS,
-    SIGNATURE, Shape, Token, both,
+    Announce, Ask, Body, COMBINE, COPY, CREDIT, Call, Context, Inputs, Model, Outputs, Phit, Plan,
+    ROWS, SIGNATURE, Shape, Token, both,
 };
 
 const WINDOW: usize = 8;
@@ -76,7 +76,8 @@ impl Bits {
             .with(phit.kind, 2)
             .with(phit.parity.into(), 1)
             .with(phit.key, 8)
-            .with(0, 2)
+            .with(phit.announces.into(), 1)
+            .with(0, 1)
             .with(phit.body.word, 28)
             .with(phit.body.words, 4)
     }
@@ -92,6 +93,8 @@ impl Bits {
     }
 }
 
+/// Kind of an announcement in the list of a partner's phits.
+const ANNOUNCEMENT: u64 = 4;
 /// Lanes of a port of a token, a body or a phit.
 const LANES: usize = 6;
 
@@ -204,6 +207,7 @@ struct Script {
     copies: bool,
     call: Call,
     plan: Plan,
+    announce: Announce,
     /// First cycle in which the collective may begin.
     due: u64,
     /// Tokens of the stage before, with whether they are only kept, or only sent.
@@ -254,6 +258,8 @@ struct Seen {
     full: u32,
     alone: u32,
     wrong: u32,
+    announced: u32,
+    told: u32,
 }
 
 struct Bench {
@@ -501,7 +507,7 @@ impl Bench {
         });
         let pulse =
             |row: Option<usize>, noise: u64| row.map_or(noise & 0x1f, |row| 0x20 | row as u64);
-        let plan = inputs.begin.map_or(noise[1], |(_, plan)| {
+        let plan = inputs.begin.map_or(noise[1], |(_, plan, _)| {
             Bits::default()
                 .with(plan.middle, 28)
                 .with(plan.high.into(), 1)
@@ -510,8 +516,12 @@ impl Bench {
                 .with(plan.sends.into(), 1)
                 .words[0]
         });
+        let announce = inputs.begin.map_or(noise[1] >> 32, |(_, _, announce)| {
+            u64::from(announce.tells) << 14 | announce.flow
+        });
         let events = Bits::default()
             .with(pulse(inputs.end, noise[3]), 6)
+            .with(announce, 15)
             .with(plan, 32)
             .with(pulse(inputs.begin.map(|begin| begin.0), noise[2]), 6);
         let ask = Bits::default()
@@ -816,11 +826,27 @@ impl Bench {
             }
             combined.push_back((true, both(&signature, &other)));
         }
+        let announce = Announce {
+            tells: self.rng.random(),
+            flow: self.rng.random_range(0..1 << 14),
+        };
         let parity = !self.contexts[row].parity;
         let delay = self.rng.random_range(0..=3 * self.weather.flight);
         let state = &mut self.rows[row];
         if !alone {
             come.push((SIGNATURE, other));
+            if self.rng.random() {
+                let changes = if agreed {
+                    0
+                } else {
+                    1 << self.rng.random_range(0..14)
+                };
+                let body = Body {
+                    word: announce.flow ^ changes,
+                    ..signature
+                };
+                come.insert(0, (ANNOUNCEMENT, body));
+            }
         }
         state
             .to_come
@@ -829,6 +855,7 @@ impl Bench {
             copies,
             call,
             plan,
+            announce,
             due: self.now + delay,
             tokens,
             combined,
@@ -932,7 +959,7 @@ impl Bench {
             let may = !active && inputs.begin.is_none() && !leaving && state.written.is_none();
             let due = |next: &mut Script| may && next.due <= self.now;
             if let Some(script) = state.next.take_if(due) {
-                inputs.begin = Some((row, script.plan));
+                inputs.begin = Some((row, script.plan, script.announce));
                 state.left = script.combined.len();
                 state.copies_left = script.copied.len();
                 if !script.agreed {
@@ -1101,6 +1128,7 @@ impl Bench {
                 kind: self.rng.random_range(0..4),
                 parity: self.rng.random(),
                 body: self.data(3),
+                announces: self.rng.random(),
                 ..phit
             });
         }
@@ -1134,8 +1162,9 @@ impl Bench {
         let rows: Vec<usize> = (0..ROWS)
             .filter(|&row| {
                 let state = &self.rows[row];
-                let signature = state.to_come.front().map(|phit| phit.0 == SIGNATURE);
-                signature == Some(true) || (signature == Some(false) && state.partner_left > 0)
+                let first = state.to_come.front().map(|phit| phit.0);
+                let free = matches!(first, Some(SIGNATURE | ANNOUNCEMENT));
+                free || (first.is_some() && state.partner_left > 0)
             })
             .collect();
         let &row = rows.choose(&mut *self.rng)?;
@@ -1144,12 +1173,16 @@ impl Bench {
         }
         let state = &mut self.rows[row];
         let (kind, parity, body) = state.to_come.pop_front()?;
-        if kind != SIGNATURE {
+        let announces = kind == ANNOUNCEMENT;
+        if announces {
+            self.seen.announced += 1;
+        } else if kind != SIGNATURE {
             state.partner_left -= 1;
         }
         Some(Phit {
             row,
-            kind,
+            kind: if announces { CREDIT } else { kind },
+            announces,
             parity,
             key: self.contexts[row].key,
             stage: self.stage,
@@ -1207,6 +1240,7 @@ impl Bench {
             let stale = phit.key != self.contexts[phit.row].key;
             match phit.kind {
                 _ if stale => {}
+                CREDIT if phit.announces => self.seen.told += 1,
                 CREDIT => state.partner_left += phit.body.word as u32,
                 SIGNATURE => {}
                 _ => state.partner_due += 1,
@@ -1258,7 +1292,7 @@ impl Bench {
         self.seen.full += u32::from(!outputs.ask_room);
 
         // Begins and ends of collectives take effect in the next cycle.
-        if let Some((row, _)) = inputs.begin {
+        if let Some((row, ..)) = inputs.begin {
             self.contexts[row].active = true;
             self.contexts[row].parity = !self.contexts[row].parity;
         }
@@ -1321,6 +1355,7 @@ fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
     assert!(seen.collectives > 100 && seen.retired > 10 && seen.stale > 50 && seen.full > 100);
     assert!(seen.sent.iter().all(|&sent| sent > 100) && seen.wrong > 10 && seen.alone > 20);
     assert!((stage > 0 || seen.folds > 50) && seen.revoked > 4);
+    assert!(seen.announced > 50 && seen.told > 50);
 }
 
 #[test]

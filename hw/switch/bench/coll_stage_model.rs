@@ -126,6 +126,16 @@ pub struct Phit {
     pub dest: u64,
     pub call: Call,
     pub body: Body,
+    /// With `CREDIT`: the phit announces a collective.
+    pub announces: bool,
+}
+
+/// Announcement of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Announce {
+    /// This board announces the collective.
+    pub tells: bool,
+    pub flow: u64,
 }
 
 /// State of a communicator outside the stage.
@@ -152,7 +162,7 @@ pub struct Inputs {
     pub contexts: [Context; ROWS],
     pub shape: Option<Shape>,
     pub pause: bool,
-    pub begin: Option<(usize, Plan)>,
+    pub begin: Option<(usize, Plan, Announce)>,
     pub end: Option<usize>,
     pub ask: Ask,
     pub ask_take: bool,
@@ -224,6 +234,14 @@ struct Row {
     unpaid: u32,
     owes: bool,
     leaving: bool,
+    /// The announcement of the present collective has not left.
+    due: bool,
+    flow: u64,
+    /// The partner's last announcement: its parity and call, and whether it came before the collective began here.
+    heard: (bool, u64),
+    ahead: bool,
+    /// The partner's call differs.
+    spoilt: bool,
 }
 
 /// A tap: parity and token.
@@ -264,6 +282,7 @@ pub struct Model {
     turn: bool,
     tx: Option<Phit>,
     pay: Option<usize>,
+    tell: Option<usize>,
 }
 
 fn lowest(rows: u32) -> Option<usize> {
@@ -299,6 +318,7 @@ impl Model {
             turn: false,
             tx: None,
             pay: None,
+            tell: None,
         }
     }
 
@@ -338,6 +358,11 @@ impl Model {
         let (context, state) = (&inputs.contexts[row], &self.rows[row]);
         let own = state.own.front().map(|&(signature, _)| signature);
         match (state.arrived.front(), own) {
+            (Some(head), _)
+                if head.parity == context.parity && state.spoilt && head.kind != SIGNATURE =>
+            {
+                act.drop_head = true;
+            }
             (Some(head), own) if head.parity == context.parity => match (head.kind, own) {
                 (COMBINE, _) if self.takes(row) => act.drop_head = true,
                 (_, _) if self.takes(row) => act.copy = true,
@@ -352,6 +377,7 @@ impl Model {
             (None, Some(_)) => act.alone = self.is_alone(row),
             _ => {}
         }
+        act.drop_own |= state.spoilt && own == Some(false);
         let signature = own == Some(true);
         let room = if self.is_final(row) {
             self.results_count < RESULTS && (context.credit || signature)
@@ -370,7 +396,8 @@ impl Model {
             let copies = arrived && (context.copies || self.takes(row)) && !state.passed;
             let own = !state.own.is_empty() && (arrived || self.is_alone(row));
             copyable |= u32::from(context.active && copies) << row;
-            all |= u32::from(context.active && (copies || own)) << row;
+            let drops = state.spoilt && (arrived || !state.own.is_empty());
+            all |= u32::from(context.active && (copies || own || drops)) << row;
         }
         (copyable, all)
     }
@@ -381,7 +408,8 @@ impl Model {
     }
 
     fn is_copy_next(&self, inputs: &Inputs) -> bool {
-        self.pay.is_none() && inputs.send.is_some() && (self.taps.is_empty() || self.turn)
+        let urgent = self.tell.is_some() || self.pay.is_some();
+        !urgent && inputs.send.is_some() && (self.taps.is_empty() || self.turn)
     }
 
     pub fn outputs(&self, inputs: &Inputs) -> Outputs {
@@ -404,7 +432,8 @@ impl Model {
             stale: inputs.rx.is_some_and(|rx| !self.is_fresh(inputs, &rx)),
             revoked: inputs
                 .rx
-                .filter(|rx| self.is_fresh(inputs, rx) && rx.kind == CREDIT && rx.body.word == 0)
+                .filter(|rx| self.is_fresh(inputs, rx) && rx.kind == CREDIT && !rx.announces)
+                .filter(|rx| rx.body.word == 0)
                 .map(|rx| rx.row),
             owes: self.set(|row| row.owes),
             leaving: self.set(|row| row.leaving),
@@ -512,8 +541,10 @@ impl Model {
         // The path to the partner.
         let free = self.tx.is_none() || inputs.tx_ready;
         let from_copy = self.is_copy_next(inputs);
-        let pays = self.pay.filter(|_| free);
-        let some = self.pay.is_some() || !self.taps.is_empty() || inputs.send.is_some();
+        let tells = self.tell.filter(|_| free);
+        let pays = self.pay.filter(|_| free && self.tell.is_none());
+        let urgent = self.tell.is_some() || self.pay.is_some();
+        let some = urgent || !self.taps.is_empty() || inputs.send.is_some();
         let mut leaves = false;
         if free {
             self.tx = None;
@@ -526,8 +557,23 @@ impl Model {
                 dest: inputs.contexts[token.row].partner,
                 call: inputs.contexts[token.row].call,
                 body: token.body,
+                announces: false,
             };
-            if let Some(row) = pays {
+            if let Some(row) = tells {
+                let body = Body {
+                    word: self.rows[row].flow,
+                    ..Body::default()
+                };
+                let token = Token {
+                    row,
+                    signature: false,
+                    body,
+                };
+                self.tx = Some(Phit {
+                    announces: true,
+                    ..phit(&token, CREDIT, inputs.contexts[row].parity)
+                });
+            } else if let Some(row) = pays {
                 let body = Body {
                     word: self.rows[row].unpaid.into(),
                     ..Body::default()
@@ -549,7 +595,7 @@ impl Model {
                     self.rows[token.row].leaving = false;
                 }
             }
-            if some && pays.is_none() {
+            if some && !urgent {
                 self.turn = !from_copy;
             }
         }
@@ -604,7 +650,9 @@ impl Model {
             }
         }
         if let Some(rx) = inputs.rx.filter(|rx| self.is_fresh(inputs, rx)) {
-            if rx.kind == CREDIT {
+            if rx.announces && rx.kind == CREDIT {
+                // Counted below.
+            } else if rx.kind == CREDIT {
                 kept.returned = Some((rx.row, rx.body.word as u32));
             } else {
                 self.rows[rx.row].arrived.push_back(Arrival {
@@ -615,6 +663,7 @@ impl Model {
             }
         }
         self.count(inputs, pays);
+        self.announce(inputs, tells);
         self.kept = kept;
 
         // Roles.
@@ -622,8 +671,65 @@ impl Model {
             self.rows[shape.row].shape = shape;
             self.rows[shape.row].passed = false;
         }
-        if let Some((row, plan)) = inputs.begin {
+        if let Some((row, plan, _)) = inputs.begin {
             self.rows[row].plan = plan;
+        }
+    }
+
+    /// Announcements to the partner and of the partner.
+    fn announce(&mut self, inputs: &Inputs, tells: Option<usize>) {
+        let written = inputs.shape.map(|shape| shape.row);
+        let due = lowest(self.set(|row| row.due));
+        if let Some(row) = self.tell {
+            if tells.is_some() || written == Some(row) {
+                self.tell = None;
+            }
+        } else {
+            self.tell = due.filter(|&row| written != Some(row));
+        }
+        if let Some(row) = tells {
+            self.rows[row].due = false;
+        }
+        if let Some(row) = inputs.end {
+            self.rows[row].spoilt = false;
+        }
+        let heard = inputs
+            .rx
+            .filter(|rx| self.is_fresh(inputs, rx) && rx.kind == CREDIT && rx.announces);
+        if let Some((row, _, announce)) = inputs.begin {
+            let stage = self.stage;
+            let parity = inputs.contexts[row].parity;
+            let state = &mut self.rows[row];
+            let shape = state.shape;
+            let sends = if stage == 0 && shape.folds {
+                shape.upper
+            } else {
+                !shape.upper
+            };
+            state.due |= announce.tells && sends && stage < shape.stages;
+            state.flow = announce.flow;
+            let told = match heard.filter(|rx| rx.row == row) {
+                Some(rx) => Some(rx.body.word),
+                None => Some(state.heard.1).filter(|_| state.ahead && state.heard.0 != parity),
+            };
+            state.spoilt = told.is_some_and(|told| told != announce.flow);
+            state.ahead = false;
+        }
+        if let Some(rx) = heard {
+            let context = &inputs.contexts[rx.row];
+            let begins = inputs.begin.is_some_and(|begin| begin.0 == rx.row);
+            let state = &mut self.rows[rx.row];
+            state.heard = (rx.parity, rx.body.word);
+            if context.active && rx.parity == context.parity {
+                state.spoilt |= rx.body.word != state.flow;
+            } else if !begins {
+                state.ahead = true;
+            }
+        }
+        if let Some(shape) = inputs.shape {
+            let state = &mut self.rows[shape.row];
+            (state.due, state.spoilt) = (false, false);
+            state.ahead &= !shape.flush;
         }
     }
 

@@ -14,6 +14,8 @@ module coll_admission #(
     parameter int unsigned RANKS = 1,
     /// Stages: log2 of the number of boards, rounded up.
     parameter int unsigned STAGES = 3,
+    /// A collective is announced if a member gives 2 to the power of this many words.
+    parameter int unsigned TELL_W = 10,
     /// Bytes of each node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
     /// 1: each rank has a kernel, which posts collectives, too.
@@ -202,6 +204,7 @@ module coll_admission #(
   coll_control #(
       .RANKS (RANKS),
       .STAGES(STAGES),
+      .TELL_W(TELL_W),
       .OPS   (OPS),
       .TYPES (TYPES)
   ) u_control (

@@ -27,6 +27,8 @@ module coll_choice (
     input  logic [31:0]                 alone_i,
     /// Communicators whose last stage this is.
     input  logic [31:0]                 final_i,
+    /// Communicators whose data is dropped.
+    input  logic [31:0]                 spoilt_i,
 
     /// Communicators with an arrived phit.
     input  logic [31:0]                 arrived_i,
@@ -67,7 +69,8 @@ module coll_choice (
   logic [31:0] copyable, passed_q;
 
   assign copyable   = collectives_i.active & arrived_i & (collectives_i.copies | takes_i) & ~passed_q;
-  assign candidates = copyable | (collectives_i.active & own_i & (arrived_i | alone_i));
+  assign candidates = copyable | (collectives_i.active & own_i & (arrived_i | alone_i))
+      | (collectives_i.active & spoilt_i & (own_i | arrived_i));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -107,7 +110,9 @@ module coll_choice (
     drop_own  = 1'b0;
     if (ready && arrived_i[pick]) begin
       if (heads_i.arrival.parity == collectives_i.parity[pick]) begin
-        if (takes_i[pick]) begin
+        if (spoilt_i[pick] && heads_i.arrival.kind != PK_SIGNATURE) begin
+          drop_head = 1'b1;
+        end else if (takes_i[pick]) begin
           is_copy   = heads_i.arrival.kind != PK_COMBINE;
           drop_head = heads_i.arrival.kind == PK_COMBINE;
         end else begin
@@ -131,6 +136,7 @@ module coll_choice (
     end else if (ready && own_i[pick]) begin
       is_alone = alone_i[pick];
     end
+    if (ready && spoilt_i[pick] && own_i[pick] && !heads_i.own_signature) drop_own = 1'b1;
   end
 
   assign room    = is_final ? result_room_i && (gates_i.result_credit[pick] || heads_i.own_signature) : next_room_i;

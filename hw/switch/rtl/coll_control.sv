@@ -12,6 +12,8 @@ module coll_control #(
     parameter int unsigned RANKS  = 1,
     /// Stages.
     parameter int unsigned STAGES = 3,
+    /// A collective is announced if a member gives 2 to the power of this many words.
+    parameter int unsigned TELL_W = 10,
     /// Operations that the unit has, bit by operation_e; of cover points.
     parameter bit [8:0]    OPS    = '1,
     /// Types that the unit has, bit by datatype_e; of cover points.
@@ -113,7 +115,8 @@ module coll_control #(
 
   coll_plan #(
       .RANKS (RANKS),
-      .STAGES(STAGES)
+      .STAGES(STAGES),
+      .TELL_W(TELL_W)
   ) u_plan (
       .row_i    (begin_q.row),
       .request_i(request_i),

@@ -10,7 +10,9 @@ module coll_plan #(
     /// Ranks of the board.
     parameter int unsigned RANKS  = 1,
     /// Stages.
-    parameter int unsigned STAGES = 3
+    parameter int unsigned STAGES = 3,
+    /// A collective is announced if a member gives 2 to the power of this many words.
+    parameter int unsigned TELL_W = 10
 ) (
     /// Communicator of the collective.
     input  alcor_abi_pkg::row_t               row_i,
@@ -33,6 +35,7 @@ module coll_plan #(
   alcor_abi_pkg::rank_c_what_t what;
   alcor_abi_pkg::coll_call_t call;
   alcor_abi_pkg::place_t total;
+  alcor_abi_pkg::announce_t announce;
   logic [RANKS-1:0] gives;
   logic [RANKS-1:0][31:0] whats;
   logic [RANKS-1:0][27:0] words;
@@ -50,10 +53,12 @@ module coll_plan #(
     what  = '0;
     total = '0;
     giver = '0;
+    announce.tells = 1'b0;
     for (int unsigned r = RANKS; r > 0; r--) begin
       if (members_i[r-1]) begin
         what  = whats[r-1];
         total = words[r-1];
+        if (words[r-1] >> TELL_W != '0) announce.tells = 1'b1;
       end
       // The root is the member that gives something.
       if (gives[r-1]) giver = 4'(r - 1);
@@ -65,6 +70,7 @@ module coll_plan #(
       what.operation = RO_SYNC;
       what.datatype  = DT_U64;
     end
+    announce.flow = {what.label, what.algorithm, what.opcode};
   end
 
   assign call    = {what.datatype, what.operation, what.algorithm, what.opcode};
@@ -147,7 +153,7 @@ module coll_plan #(
   end
 
   // Where copies are for one label, this board keeps them if that is its own.
-  assign plan_o = {call, copies, !gathers || what.label == label, parts, high[0], parts ? giver : 4'd0};
+  assign plan_o = {call, copies, !gathers || what.label == label, parts, high[0], parts ? giver : 4'd0, announce};
 
   for (genvar s = 0; s < STAGES; s++) begin : g_stage
     assign stage_o[s] = {sends[s], keeps[s], halves, high[s], middle[s]};

@@ -179,7 +179,7 @@ module coll_stage #(
   // ---------------------------------------------------------------- windows
 
   phit_t rx;
-  logic rx_push, rx_credit, rx_fits;
+  logic rx_push, rx_credit, rx_news, rx_tells, rx_fits;
   alcor_abi_pkg::row_t rx_row;
   alcor_abi_pkg::span_t rx_span;
   alcor_abi_pkg::arrival_note_t rx_note;
@@ -193,14 +193,16 @@ module coll_stage #(
   assign rx_span   = {rx.head.position.word, rx.head.position.words};
   assign rx_note   = {rx.head.high.parity, rx.head.high.kind};
   assign rx_fits   = rx.head.high.key == key[rx_row] && !closed[rx_row];
-  assign rx_credit = rx_valid_i && rx_fits && rx.head.high.kind == PK_CREDIT;
+  assign rx_news   = rx_valid_i && rx_fits && rx.head.high.kind == PK_CREDIT;
+  assign rx_tells  = rx_news && rx.head.high.announces;
+  assign rx_credit = rx_news && !rx_tells;
   assign rx_push   = rx_valid_i && rx_fits && rx.head.high.kind != PK_CREDIT;
   assign returned  = {rx_credit, rx_row, rx.head.position.word[15:0]};
 
   assign report_o.stale   = rx_valid_i && !rx_fits;
   assign report_o.revoked = {rx_credit && returned.phits == '0, rx_row};
 
-  logic [31:0] arrived, own;
+  logic [31:0] arrived, own, spoilt;
   logic head_pop, own_pop;
   body_t head_body, own_body;
   alcor_abi_pkg::row_pulse_t pick;
@@ -257,6 +259,7 @@ module coll_stage #(
       .takes_i      (takes),
       .alone_i      (alone),
       .final_i      (last_stage),
+      .spoilt_i     (spoilt),
       .arrived_i    (arrived),
       .own_i        (own),
       .pick_o       (pick),
@@ -274,6 +277,33 @@ module coll_stage #(
   assign next_o      = {pick.row, heads.own_signature, 2'd0};
   assign next_take_o = pass.valid && !pass.last;
   assign copy_body_o = head_body;
+
+  // ---------------------------------------------------------------- announcements
+
+  logic tell_valid, tell_ready;
+  alcor_abi_pkg::row_t tell_row;
+  alcor_abi_pkg::flow_t tell_flow;
+
+  coll_announce #(
+      .STAGE(STAGE)
+  ) u_announce (
+      .clk_i         (clk_i),
+      .rst_ni        (rst_ni),
+      .shape_i       (shape_i),
+      .begin_i       (events_i.begins),
+      .announce_i    (events_i.announce),
+      .end_i         (events_i.ends),
+      .active_i      (collectives_i.active),
+      .parity_i      (collectives_i.parity),
+      .heard_i       ({rx_tells, rx_row}),
+      .heard_parity_i(rx_note.parity),
+      .heard_flow_i  (rx_span.word[FlowW-1:0]),
+      .spoilt_o      (spoilt),
+      .tell_valid_o  (tell_valid),
+      .tell_ready_i  (tell_ready),
+      .tell_row_o    (tell_row),
+      .tell_flow_o   (tell_flow)
+  );
 
   // ---------------------------------------------------------------- combining
 
@@ -420,6 +450,10 @@ module coll_stage #(
       .copy_ready_o (send_ready_o),
       .copy_parity_i(send_parity_i),
       .copy_i       (send_i),
+      .tell_valid_i (tell_valid),
+      .tell_ready_o (tell_ready),
+      .tell_row_i   (tell_row),
+      .tell_flow_i  (tell_flow),
       .pay_valid_i  (pay_valid),
       .pay_ready_o  (pay_ready),
       .pay_row_i    (pay_row),

@@ -4,7 +4,7 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// The way of a stage to its partner: credits, tokens of the stage before (taps) and copies become phits.
+/// The way of a stage to its partner: announcements, credits, tokens of the stage before (taps) and copies become phits.
 ///
 /// Handshake of all streams: an item moves when valid and ready are both high at a clock edge. A tap has room, since
 /// the stage before asks for it.
@@ -54,6 +54,15 @@ module coll_tx #(
     /// The copy, a token.
     input  logic [TokenW-1:0]           copy_i,
 
+    /// An announcement is offered.
+    input  logic                        tell_valid_i,
+    /// The announcement is taken.
+    output logic                        tell_ready_o,
+    /// Communicator of the announcement.
+    input  alcor_abi_pkg::row_t         tell_row_i,
+    /// This board's call.
+    input  alcor_abi_pkg::flow_t        tell_flow_i,
+
     /// Credits for the partner are offered.
     input  logic                        pay_valid_i,
     /// The credits are taken.
@@ -79,7 +88,7 @@ module coll_tx #(
   token_t in, tap, copy, token;
   logic in_parity, tap_valid, tap_ready, tap_parity, turn_q;
   logic [CountW-1:0] taps_q;
-  logic returned_q, from_copy, free, some, parity;
+  logic returned_q, urgent, from_copy, free, some, parity;
 
   assign in        = tap_i;
   assign copy      = copy_i;
@@ -116,12 +125,14 @@ module coll_tx #(
     end
   end
 
-  // Credits first: they are few. Taps and copies take turns.
+  // Announcements and credits first: they are few. Taps and copies take turns.
+  assign urgent       = tell_valid_i || pay_valid_i;
   assign free         = !tx_valid_o || tx_ready_i;
-  assign some         = pay_valid_i || tap_valid || copy_valid_i;
-  assign from_copy    = !pay_valid_i && copy_valid_i && (!tap_valid || turn_q);
-  assign pay_ready_o  = free;
-  assign tap_ready    = !pay_valid_i && !from_copy && free;
+  assign some         = urgent || tap_valid || copy_valid_i;
+  assign from_copy    = !urgent && copy_valid_i && (!tap_valid || turn_q);
+  assign tell_ready_o = free;
+  assign pay_ready_o  = !tell_valid_i && free;
+  assign tap_ready    = !urgent && !from_copy && free;
   assign copy_ready_o = from_copy && free;
 
   always_ff @(posedge clk_i) begin
@@ -132,7 +143,7 @@ module coll_tx #(
     end else begin
       returned_q <= tap_return_i;
       taps_q     <= taps_q + CountW'(tap_take_i) - CountW'(tap_valid && tap_ready) - CountW'(returned_q);
-      if (some && free && !pay_valid_i) turn_q <= !from_copy;
+      if (some && free && !urgent) turn_q <= !from_copy;
     end
   end
 
@@ -145,7 +156,13 @@ module coll_tx #(
     token  = tap;
     kind   = tap.head.signature ? PK_SIGNATURE : PK_COMBINE;
     parity = tap_parity;
-    if (pay_valid_i) begin
+    if (tell_valid_i) begin
+      token                = '0;
+      token.head.row       = tell_row_i;
+      token.body.span.word = 28'(tell_flow_i);
+      kind                 = PK_CREDIT;
+      parity               = collectives_i.parity[tell_row_i];
+    end else if (pay_valid_i) begin
       token                = '0;
       token.head.row       = pay_row_i;
       token.body.span.word = 28'(pay_phits_i);
@@ -168,6 +185,7 @@ module coll_tx #(
     head.high.kind      = kind;
     head.high.parity    = parity;
     head.high.key       = key_i[token.head.row];
+    head.high.announces = tell_valid_i;
     head.low.dest       = partner_i[token.head.row];
     head.low.context_   = token.head.row;
     head.low.opcode     = call.opcode;

@@ -128,6 +128,10 @@ module collective_unit #(
   localparam int unsigned ReadDepth = 2 ** $clog2(ReadLatency + Spare);
   localparam int unsigned StageDepth = 2 ** $clog2(StageLatency + Spare);
 
+  // Data of different calls ends in the windows if a board gives no more phits than may be unpaid. A quarter of a window for
+  // all members together is less.
+  localparam int unsigned TellW = $clog2(WINDOW / 4) + $clog2(PHIT_W / 32) - $clog2(RANKS);
+
   // ---------------------------------------------------------------- which collectives are under way
 
   alcor_abi_pkg::shape_t shape;
@@ -153,6 +157,7 @@ module collective_unit #(
   coll_admission #(
       .RANKS     (RANKS),
       .STAGES    (STAGES),
+      .TELL_W    (TellW),
       .NODE_BYTES(NODE_BYTES),
       .KERNEL    (KERNEL),
       .OPS       (OPS),
@@ -310,6 +315,7 @@ module collective_unit #(
     assign stage_rows.closed  = rows.closed;
     assign events.begins      = begins;
     assign events.plan        = stage_plan[s];
+    assign events.announce    = plan.announce;
     assign events.ends        = ended;
     assign stage_busy[s]      = state.busy;
     assign owes[s]            = state.owes;

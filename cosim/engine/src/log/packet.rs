@@ -344,6 +344,8 @@ pub struct PhitHeader {
     pub stage: u32,
     /// The kind of the phit.
     pub kind: u32,
+    /// With a credit: the phit announces a collective.
+    pub announces: bool,
     /// Alternates from one collective of the communicator to the next.
     pub parity: u32,
     /// Place of the first word in the message.
@@ -360,6 +362,7 @@ impl PhitHeader {
             operation: net_low::OPERATION.get(low),
             stage: net_high::STAGE.get(high),
             kind: net_high::KIND.get(high),
+            announces: net_high::ANNOUNCES.get(high) != 0,
             parity: net_high::PARITY.get(high),
             word: net_position::WORD.get(position),
         }
@@ -377,6 +380,7 @@ impl PhitHeader {
             Some(PhitKind::Combine) => "data to combine",
             Some(PhitKind::Copy) => "data",
             Some(PhitKind::Signature) => "signature",
+            Some(PhitKind::Credit) if self.announces => "announcement",
             Some(PhitKind::Credit) => "credit",
             None => "unknown",
         };
