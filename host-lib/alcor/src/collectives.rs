@@ -90,8 +90,7 @@ const HALVING_WORDS: u64 = 256;
 /// - [`Error::CollectivesDiffer`] at every member, if the members' calls differ. The error contains
 ///   the calls of the members that take the results of their calls at about the same time; a call
 ///   that takes the result waits up to 65,536 cycles for the others. In software no destination has
-///   been written then. In hardware, long messages are checked with
-///   [`Options::checked`](crate::Options::checked) only.
+///   been written then. In hardware the contents of destinations are undefined.
 /// - [`Error::WrongLength`], [`Error::NoSuchMember`] (the root), [`Error::NoSuchOperation`],
 ///   [`Error::Overlap`], [`Error::BadCommunicator`] and, in strict mode, [`Error::NotInHardware`],
 ///   before any command is posted.
@@ -952,13 +951,8 @@ impl Communicator {
             bytes: (plan.elements * plan.element_bytes) as u64,
         };
         let descriptor = Descriptor::Collective(descriptor);
-        if rank.options.checked && self.size() > 1 {
-            rank.progress
-                .post_checked(row, operands, descriptor, plan.held())
-        } else {
-            rank.progress
-                .post_collective(row, operands, descriptor, plan.held())
-        }
+        rank.progress
+            .post_collective(row, operands, descriptor, plan.held())
     }
 
     /// Returns row and operands of a collective that a kernel starts. Such a collective runs in

@@ -3,11 +3,10 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::Status;
 use alcor_abi::rank::{self, c_go};
 
 use crate::progress::Progress;
-use crate::request::{Descriptor, Held, NOTHING, Outcome, Request};
+use crate::request::{Descriptor, Held, Outcome, Request};
 use crate::{Error, Result};
 
 /// Operands of a collective: the values of the registers from C_SOURCE on.
@@ -65,8 +64,6 @@ struct Queued {
     operands: Operands,
     outcome: Outcome,
     held: Held,
-    /// The herald that must succeed before this collective is posted.
-    herald: Option<Request<'static>>,
 }
 
 /// The collectives that a rank has posted to its collective unit, and those that are queued.
@@ -110,60 +107,25 @@ impl Progress {
         descriptor: Descriptor,
         held: Held,
     ) -> Result<Request<'static>> {
-        self.post_after(None, context, operands, descriptor, held)
-    }
-
-    /// Posts a collective after its herald, which has the same signature and no data. If the
-    /// members differ, the herald reports the difference. The collective then ends with the
-    /// herald's status without being posted.
-    pub(crate) fn post_checked(
-        &mut self,
-        context: u32,
-        operands: Operands,
-        descriptor: Descriptor,
-        held: Held,
-    ) -> Result<Request<'static>> {
-        let signature = Operands::signature(operands.count, operands.what);
-        let herald = Descriptor::Herald { context };
-        let herald = self.post_after(None, context, signature, herald, NOTHING)?;
-        self.post_after(Some(herald), context, operands, descriptor, held)
-    }
-
-    fn post_after(
-        &mut self,
-        herald: Option<Request<'static>>,
-        context: u32,
-        operands: Operands,
-        descriptor: Descriptor,
-        held: Held,
-    ) -> Result<Request<'static>> {
         let (outcome, request) = self.begin(descriptor);
         self.unit.queue.push_back(Queued {
             context,
             operands,
             outcome,
             held,
-            herald,
         });
         self.post_queued()?;
         Ok(request)
     }
 
     /// Posts queued collectives that may start: the first one of each communicator without a
-    /// collective under way. Ends collectives whose heralds failed.
+    /// collective under way.
     pub(crate) fn post_queued(&mut self) -> Result<()> {
         let mut passed = self.unit.busy;
         let mut index = 0;
         while index < self.unit.queue.len() {
             let queued = &self.unit.queue[index];
             let context = 1 << queued.context;
-            let heralded = queued.herald.as_ref().and_then(|herald| herald.status());
-            if let Some(status) = heralded.filter(|&status| status != Status::Ok) {
-                if let Some(queued) = self.unit.queue.remove(index) {
-                    self.settle(queued.outcome, status);
-                }
-                continue;
-            }
             if passed & context == 0 && self.make_ring_room()? {
                 if let Some(queued) = self.unit.queue.remove(index) {
                     self.go(queued)?;
@@ -182,7 +144,6 @@ impl Progress {
             operands,
             outcome,
             held,
-            herald: _,
         } = queued;
         for (index, (register, value)) in operands.registers().into_iter().enumerate() {
             if self.unit.kept[index] != Some(value) {

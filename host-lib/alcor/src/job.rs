@@ -28,7 +28,6 @@ use crate::{
 ///     .watchdog_cycles(100_000)
 ///     .ring_entries(64)
 ///     .strict(true)
-///     .checked(true)
 ///     .software_collectives(false)
 ///     .unexpected_bytes(1 << 20)
 ///     .topology(Topology::torus(&[4])?);
@@ -51,12 +50,6 @@ pub struct Options {
     pub strict: bool,
     /// Whether all collectives run in software, for comparison.
     pub software_collectives: bool,
-    /// Whether the members of a collective compare their calls first, by a collective without data.
-    /// Without this check, different calls may wait for each other until the watchdog ends the
-    /// wait, if the message is longer than the hardware's windows (16 KiB in the world, less in
-    /// other communicators). Differences of shorter messages are always reported. All ranks must
-    /// set the same value.
-    pub checked: bool,
     /// Host memory for messages that this rank has not received and its library has taken over, in
     /// bytes. Each message counts its payload and 64 bytes.
     pub unexpected_bytes: u64,
@@ -72,7 +65,6 @@ impl Default for Options {
             ring_entries: 256,
             strict: false,
             software_collectives: false,
-            checked: false,
             unexpected_bytes: 1 << 30,
             topology: Topology::single(),
         }
@@ -116,13 +108,6 @@ impl Options {
     #[must_use]
     pub fn software_collectives(mut self, software: bool) -> Options {
         self.software_collectives = software;
-        self
-    }
-
-    /// Sets [`Options::checked`].
-    #[must_use]
-    pub fn checked(mut self, checked: bool) -> Options {
-        self.checked = checked;
         self
     }
 

@@ -508,7 +508,7 @@ pub(crate) fn describe_watchdog(
     // In hardware, members that have all called may still wait for each other.
     let advice = match awaited {
         Awaited::Collective(it) if it.context.is_some() && missing.is_empty() => {
-            "no member is missing: check with `Options::checked` whether the calls differ, or raise the watchdog"
+            "no member is missing: raise the watchdog"
         }
         Awaited::Message(_) => {
             "check that each message has a receive with the same communicator, tag and ranks, or raise the watchdog"

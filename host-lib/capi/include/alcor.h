@@ -243,10 +243,6 @@ enum alcor_option
      * All collectives run in software, for comparison.
      */
     ALCOR_SOFTWARE = 2,
-    /**
-     * The members of a collective first compare their calls. All ranks must set the same.
-     */
-    ALCOR_CHECKED = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

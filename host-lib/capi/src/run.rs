@@ -80,9 +80,7 @@ fn begin(launch: Launch, options: Option<&alcor_options_t>) -> Result<alcor_rank
 }
 
 fn translated(options: &alcor_options_t) -> Result<Options> {
-    const ALL: u32 = alcor_option::ALCOR_STRICT as u32
-        | alcor_option::ALCOR_SOFTWARE as u32
-        | alcor_option::ALCOR_CHECKED as u32;
+    const ALL: u32 = alcor_option::ALCOR_STRICT as u32 | alcor_option::ALCOR_SOFTWARE as u32;
     if options.flags & !ALL != 0 {
         return Err(Failure::Argument {
             what: "flags",
@@ -93,8 +91,7 @@ fn translated(options: &alcor_options_t) -> Result<Options> {
     let has = |flag: alcor_option| options.flags & flag as u32 != 0;
     let mut translated = Options::default()
         .strict(has(alcor_option::ALCOR_STRICT))
-        .software_collectives(has(alcor_option::ALCOR_SOFTWARE))
-        .checked(has(alcor_option::ALCOR_CHECKED));
+        .software_collectives(has(alcor_option::ALCOR_SOFTWARE));
     if options.watchdog_cycles != 0 {
         translated = translated.watchdog_cycles(options.watchdog_cycles);
     }

@@ -206,8 +206,6 @@ pub enum alcor_option {
     ALCOR_STRICT = 1,
     /// All collectives run in software, for comparison.
     ALCOR_SOFTWARE = 2,
-    /// The members of a collective first compare their calls. All ranks must set the same.
-    ALCOR_CHECKED = 4,
 }
 
 /// Rights of other ranks in a window, joined by |; 0 for no right.
