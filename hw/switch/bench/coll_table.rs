@@ -390,3 +390,153 @@ fn coll_table_owners() {
     }
     assert!(outcomes.iter().all(|&count| count > 20), "{outcomes:?}");
 }
+
+/// Each row with numbers of boards that are powers of two, keys that stay and keys that change: a
+/// write changes its row alone, waits for collectives of its row alone, and only members may write
+/// a row in use.
+#[test]
+fn coll_table_every_row() {
+    let mut rng = Random::new("coll_table_every_row");
+    let mut block = block("table");
+    assert_eq!(block.get("denied_o"), 0, "right behind a reset");
+    let mut rows: [Option<Row>; 32] = [const { None }; 32];
+    for (power, key) in (0..).zip([0, 0, 255, 255, 0x55, 0x55, 0xaa, 0xaa]) {
+        for number in 0..32 {
+            let is_first = OF_THE_RUN.contains(&number);
+            let old = rows[number].take();
+            let may = |by: usize| match &old {
+                _ if is_first => by == 0,
+                Some(old) => old.members >> by & 1 == 1,
+                None => true,
+            };
+            for by in (0..RANKS).filter(|&by| !may(by)) {
+                let mut denied = 0;
+                for data in [
+                    Some((rank::COMM_ROW, number as u32)),
+                    Some((rank::COMM_SHAPE, shape(1, 0, 7))),
+                    None,
+                    None,
+                ] {
+                    let mut lanes = [None; RANKS];
+                    lanes[by] = data;
+                    write(&mut block, &lanes);
+                    denied += block.get("denied_o");
+                }
+                assert_eq!(denied, 1 << by, "rank {by} over {old:?}");
+                assert_eq!(block.get("waiting_o"), 0);
+            }
+            let writers: Vec<usize> = (0..RANKS).filter(|&by| may(by)).collect();
+            if writers.is_empty() {
+                retire(&mut block, number);
+            }
+            let by = *writers.first().unwrap_or(&0);
+            let boards = 1 << power;
+            let mut row = Row {
+                key,
+                boards,
+                label: rng.random_range(0..boards),
+                ..Row::random(number, &mut rng)
+            };
+            // The owner of a row of the run need not be a member.
+            row.members |= u32::from(!is_first) << by;
+            let last_key = block.get_part("key_o", number, 32);
+            // Collectives of all other rows are under way.
+            block.set("posted_i", !(1u64 << number) & 0xffff_ffff);
+            let mut writes = row.writes();
+            if old.is_none() {
+                // Addresses of no register, while the row is out of use.
+                let none = [0x8, 0xc, 0x2c, 0x30, 0x34, 0x38, 0x3c]
+                    .map(|offset| (rank::COMM_ROW + offset, 0xa5a5));
+                writes.splice(1 + STAGES..1 + STAGES, none);
+            }
+            for data in writes {
+                let mut lanes = [None; RANKS];
+                lanes[by] = Some(data);
+                write(&mut block, &lanes);
+            }
+            if old.is_some() && !writers.is_empty() {
+                assert!(block.is("wait_o"), "{old:?}");
+                assert_eq!(block.get("wait_row_o"), number as u64);
+                retire(&mut block, number);
+                let members = old.as_ref().map_or(0, |old| old.members);
+                for by in 0..RANKS {
+                    let member = block.get_part("member_o", by, RANKS) >> number & 1;
+                    assert_eq!(member, u64::from(members >> by & 1), "{old:?}");
+                }
+            }
+            let mut cycles = 0;
+            while !block.is("written_o") {
+                write(&mut block, &[None; RANKS]);
+                cycles += 1;
+                assert!(cycles < 40, "{row:?} is not written");
+            }
+            assert_eq!(block.is("flush_o"), last_key != u64::from(key), "{row:?}");
+            assert_eq!(block.get("row_o"), number as u64);
+            block.set("posted_i", 0u64);
+            row.check(&mut block);
+            rows[number] = Some(row);
+            let used = (0..32).filter(|&row| rows[row].is_some());
+            let used = used.fold(0, |set, row| set | 1 << row);
+            assert_eq!(block.get("valid_o"), used);
+            assert_eq!(block.get("closed_o"), !used & 0x7fff_fffe);
+        }
+        rows.iter().flatten().for_each(|row| row.check(&mut block));
+    }
+    // The addresses of other pages.
+    for bit in 6..12 {
+        for offset in [rank::COMM_ROW, rank::COMM_SHAPE] {
+            write(&mut block, &[Some((offset ^ 1 << bit, 0)); RANKS]);
+            for _ in 0..4 {
+                assert_eq!(block.get("waiting_o"), 0, "address bit {bit}");
+                assert_eq!(block.get("denied_o"), 0, "address bit {bit}");
+                write(&mut block, &[None; RANKS]);
+            }
+        }
+    }
+    // A row without boards stays closed.
+    for (number, row) in rows.iter().flatten().enumerate() {
+        let is_first = OF_THE_RUN.contains(&number);
+        let Some(by) = (0..RANKS).find(|&by| is_first || row.members >> by & 1 == 1) else {
+            continue;
+        };
+        for data in [
+            (rank::COMM_ROW, number as u32 | row.key << 8),
+            (rank::COMM_SHAPE, 0),
+        ] {
+            let mut lanes = [None; RANKS];
+            lanes[by] = Some(data);
+            write(&mut block, &lanes);
+        }
+        write(&mut block, &[None; RANKS]);
+        retire(&mut block, number);
+        (0..10).for_each(|_| write(&mut block, &[None; RANKS]));
+        assert_eq!(block.get("waiting_o"), 0);
+        assert_eq!(block.get("closed_o") >> number & 1, 1, "{row:?}");
+        assert_eq!(block.get("valid_o") >> number & 1, 0, "{row:?}");
+    }
+}
+
+/// A write right behind COMM_SHAPE waits until the row, which is then in use, is out of use again.
+#[test]
+fn coll_table_write_behind_a_write() {
+    let mut rng = Random::new("coll_table_write_behind_a_write");
+    let mut block = block("table");
+    for number in 1..31 {
+        let row = Row::random(number, &mut rng).with(0);
+        let partner = row.partners[0] ^ 0xffff;
+        let behind = (rank::COMM_PARTNER, partner);
+        for data in row.writes().into_iter().chain([behind]) {
+            write(&mut block, &[Some(data), None, None]);
+        }
+        (0..6).for_each(|_| write(&mut block, &[None; RANKS]));
+        assert!(block.is("wait_o"), "{row:?}");
+        row.check(&mut block);
+        retire(&mut block, number);
+        (0..6).for_each(|_| write(&mut block, &[None; RANKS]));
+        assert_eq!(block.get("waiting_o"), 0);
+        assert_eq!(
+            block.get_part("partner_o", number, STAGES * 32),
+            u64::from(partner)
+        );
+    }
+}
