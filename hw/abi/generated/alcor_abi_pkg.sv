@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hFAEF6E3C;
+  localparam logic [31:0] ABI_HASH = 32'hB7F5B79B;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -550,7 +550,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Valid words of the phit, less one.
     logic [3:0] words;
-    /// Place of the phit's first word in the message, in words. In PK_CREDIT: the number of credits, or, in an announcement, opcode, algorithm and label of C_WHAT in bits 3 to 0, 5 to 4 and 13 to 6.
+    /// Place of the phit's first word in the message, in words. In PK_CREDIT: the number of credits, or, in an announcement, opcode and label of C_WHAT in bits 3 to 0 and 11 to 4.
     logic [27:0] word;
   } net_position_t;
   // Channel of a link

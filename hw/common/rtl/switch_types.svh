@@ -214,11 +214,10 @@
 
   /// Arguments of a collective on which depends which boards send data to each other, and which keep it.
   typedef struct packed {
-    logic [7:0]  label;      // label of the root's board
-    algorithm_e  algorithm;  // algorithm
-    collective_e opcode;     // collective
+    logic [7:0]  label;   // label of the root's board
+    collective_e opcode;  // collective
   } flow_t;
-  localparam int unsigned FlowW = 14;  // bits of flow_t
+  localparam int unsigned FlowW = 12;  // bits of flow_t
 
   /// Announcement of a collective to the partners of this board.
   typedef struct packed {

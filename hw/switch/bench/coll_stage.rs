@@ -517,11 +517,11 @@ impl Bench {
                 .words[0]
         });
         let announce = inputs.begin.map_or(noise[1] >> 32, |(_, _, announce)| {
-            u64::from(announce.tells) << 14 | announce.flow
+            u64::from(announce.tells) << 12 | announce.flow
         });
         let events = Bits::default()
             .with(pulse(inputs.end, noise[3]), 6)
-            .with(announce, 15)
+            .with(announce, 13)
             .with(plan, 32)
             .with(pulse(inputs.begin.map(|begin| begin.0), noise[2]), 6);
         let ask = Bits::default()
@@ -828,7 +828,7 @@ impl Bench {
         }
         let announce = Announce {
             tells: self.rng.random(),
-            flow: self.rng.random_range(0..1 << 14),
+            flow: self.rng.random_range(0..1 << 12),
         };
         let parity = !self.contexts[row].parity;
         let delay = self.rng.random_range(0..=3 * self.weather.flight);
@@ -839,7 +839,7 @@ impl Bench {
                 let changes = if agreed {
                     0
                 } else {
-                    1 << self.rng.random_range(0..14)
+                    1 << self.rng.random_range(0..12)
                 };
                 let body = Body {
                     word: announce.flow ^ changes,

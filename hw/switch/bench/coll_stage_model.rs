@@ -690,9 +690,6 @@ impl Model {
         if let Some(row) = tells {
             self.rows[row].due = false;
         }
-        if let Some(row) = inputs.end {
-            self.rows[row].spoilt = false;
-        }
         let heard = inputs
             .rx
             .filter(|rx| self.is_fresh(inputs, rx) && rx.kind == CREDIT && rx.announces);
@@ -728,7 +725,7 @@ impl Model {
         }
         if let Some(shape) = inputs.shape {
             let state = &mut self.rows[shape.row];
-            (state.due, state.spoilt) = (false, false);
+            state.due = false;
             state.ahead &= !shape.flush;
         }
     }

@@ -3,8 +3,8 @@ import alcor_switch_pkg::*;
 
 /// Announcements of a stage: tells the partner the call of a long collective, and compares it with the partner's call.
 ///
-/// The signatures that find different calls come after the data. If collective, algorithm or root differ, the data may
-/// fill a window and stay there. So a board that gives many words announces the collective when it begins. The partner
+/// The signatures that find different calls come after the data. If collective or root differ, the data may fill a
+/// window and stay there. So a board that gives many words announces the collective when it begins. The partner
 /// compares the announcement with its own call, at once or when its own collective begins. If they differ, the
 /// communicator is spoilt in this stage until the collective ends: the stage drops all data. A board that gives few words
 /// announces nothing, as its data and its signature find room. Other differences change the length of streams only.
@@ -23,8 +23,6 @@ module coll_announce #(
     input  alcor_abi_pkg::row_pulse_t   begin_i,
     /// With `begin_i`: what this board announces.
     input  alcor_abi_pkg::announce_t    announce_i,
-    /// A collective has ended.
-    input  alcor_abi_pkg::row_pulse_t   end_i,
     /// Communicators with a collective under way.
     input  logic [31:0]                 active_i,
     /// Parity of the collective under way, or of the last one.
@@ -36,7 +34,7 @@ module coll_announce #(
     input  logic                        heard_parity_i,
     /// With `heard_i`: the partner's call.
     input  alcor_abi_pkg::flow_t        heard_flow_i,
-    /// Communicators whose partner called the collective under way with other arguments.
+    /// Communicators whose partner called the collective under way, if there is one, with other arguments.
     output logic [31:0]                 spoilt_o,
 
     /// An announcement for the partner is offered.
@@ -106,14 +104,12 @@ module coll_announce #(
       spoilt_o <= '0;
       ahead_q  <= '0;
     end else begin
-      if (end_i.valid) spoilt_o[end_i.row] <= 1'b0;
       if (heard_now && differs_now) spoilt_o[heard_i.row] <= 1'b1;
       if (heard_i.valid && !heard_now) ahead_q[heard_i.row] <= 1'b1;
       if (begin_i.valid) begin
         ahead_q[begin_i.row]  <= 1'b0;
         spoilt_o[begin_i.row] <= differs_before;
       end
-      if (shape_i.valid) spoilt_o[shape_i.row] <= 1'b0;
       if (shape_i.valid && shape_i.flush) ahead_q[shape_i.row] <= 1'b0;
     end
   end

@@ -70,7 +70,7 @@ module coll_plan #(
       what.operation = RO_SYNC;
       what.datatype  = DT_U64;
     end
-    announce.flow = {what.label, what.algorithm, what.opcode};
+    announce.flow = {what.label, what.opcode};
   end
 
   assign call    = {what.datatype, what.operation, what.algorithm, what.opcode};

@@ -292,7 +292,6 @@ module coll_stage #(
       .shape_i       (shape_i),
       .begin_i       (events_i.begins),
       .announce_i    (events_i.announce),
-      .end_i         (events_i.ends),
       .active_i      (collectives_i.active),
       .parity_i      (collectives_i.parity),
       .heard_i       ({rx_tells, rx_row}),
