@@ -2380,11 +2380,10 @@ fn collective_parts_latency() {
                             .sum(),
                         _ => (all - 1) * (half + 1),
                     };
-                    // A board that gives a quarter of a window announces the collective.
+                    // A reduction of a quarter of a window is announced.
                     let told = match collective {
-                        _ if 8 * half < REAL.window as u64 => 0,
-                        Collective::ReduceScatter => all * stages,
-                        _ => stages,
+                        Collective::ReduceScatter if 8 * half >= REAL.window as u64 => all * stages,
+                        _ => 0,
                     };
                     assert_eq!(
                         phits,

@@ -14,7 +14,7 @@ module coll_admission #(
     parameter int unsigned RANKS = 1,
     /// Stages: log2 of the number of boards, rounded up.
     parameter int unsigned STAGES = 3,
-    /// A collective is announced if a member gives 2 to the power of this many words.
+    /// A reduction of 2 to the power of this many words, or more, is announced.
     parameter int unsigned TELL_W = 10,
     /// Bytes of each node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,

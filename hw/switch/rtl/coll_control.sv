@@ -12,7 +12,7 @@ module coll_control #(
     parameter int unsigned RANKS  = 1,
     /// Stages.
     parameter int unsigned STAGES = 3,
-    /// A collective is announced if a member gives 2 to the power of this many words.
+    /// A reduction of 2 to the power of this many words, or more, is announced.
     parameter int unsigned TELL_W = 10,
     /// Operations that the unit has, bit by operation_e; of cover points.
     parameter bit [8:0]    OPS    = '1,

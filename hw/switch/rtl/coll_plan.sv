@@ -11,7 +11,7 @@ module coll_plan #(
     parameter int unsigned RANKS  = 1,
     /// Stages.
     parameter int unsigned STAGES = 3,
-    /// A collective is announced if a member gives 2 to the power of this many words.
+    /// A reduction of 2 to the power of this many words, or more, is announced.
     parameter int unsigned TELL_W = 10
 ) (
     /// Communicator of the collective.
@@ -53,12 +53,10 @@ module coll_plan #(
     what  = '0;
     total = '0;
     giver = '0;
-    announce.tells = 1'b0;
     for (int unsigned r = RANKS; r > 0; r--) begin
       if (members_i[r-1]) begin
         what  = whats[r-1];
         total = words[r-1];
-        if (words[r-1] >> TELL_W != '0) announce.tells = 1'b1;
       end
       // The root is the member that gives something.
       if (gives[r-1]) giver = 4'(r - 1);
@@ -70,7 +68,6 @@ module coll_plan #(
       what.operation = RO_SYNC;
       what.datatype  = DT_U64;
     end
-    announce.flow = {what.label, what.opcode};
   end
 
   assign call    = {what.datatype, what.operation, what.algorithm, what.opcode};
@@ -88,6 +85,8 @@ module coll_plan #(
 
   assign copies = what.opcode == CO_BCAST || what.opcode == CO_SCATTER || what.opcode == CO_GATHER
       || what.opcode == CO_ALLGATHER;
+  // Copies are always taken or dropped, so only reductions are announced.
+  assign announce = {!copies && total >> TELL_W != '0, what.label, what.opcode};
   assign rooted  = what.opcode == CO_REDUCE;
   assign gathers = what.opcode == CO_GATHER;
   // A folded root gets its data through the label it is folded onto.

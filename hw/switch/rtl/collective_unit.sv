@@ -128,9 +128,9 @@ module collective_unit #(
   localparam int unsigned ReadDepth = 2 ** $clog2(ReadLatency + Spare);
   localparam int unsigned StageDepth = 2 ** $clog2(StageLatency + Spare);
 
-  // Data of different calls ends in the windows if a board gives no more phits than may be unpaid. A quarter of a window for
-  // all members together is less.
-  localparam int unsigned TellW = $clog2(WINDOW / 4) + $clog2(PHIT_W / 32) - $clog2(RANKS);
+  // Data of different calls finds room in the windows if a board gives no more phits than may be unpaid. A quarter of a
+  // window is less.
+  localparam int unsigned TellW = $clog2(WINDOW / 4) + $clog2(PHIT_W / 32);
 
   // ---------------------------------------------------------------- which collectives are under way
 
