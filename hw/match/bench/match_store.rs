@@ -824,7 +824,7 @@ fn match_store_independence() {
     }
 }
 
-/// The store holds as many headers as it has, in one queue; one more is refused, and all serve again.
+/// One queue fills the store. One more header is refused, and all entries serve again.
 #[test]
 fn match_store_full() {
     let shape = Shape::new(8, 8, 8);
@@ -904,7 +904,7 @@ fn match_store_division() {
     bench.describe(0, descriptor);
     let (mut moved, mut refused) = (0, 0);
     while moved < shape.headers() - 8 {
-        // A message takes a receive of pair 0; a receive of pair 0 is refused; pair 1 gets the room.
+        // A message takes a receive of pair 0, which gets no other one: pair 1 gets the room.
         bench.offers[0] = Some(Op::new(MESSAGE, 0, moved as u128, 0));
         while bench.offers[0].is_some() {
             bench.cycle();
@@ -939,8 +939,8 @@ fn match_store_division() {
 }
 
 /// A queue of `length` receives for each of eight pairs. Then each pair has messages that match its
-/// last receive, each followed by a new receive, as fast as the store takes them. Returns thousandths
-/// per cycle: entries up to and including each match; and operations.
+/// last receive, each followed by a new receive, as fast as the store takes them. Returns
+/// thousandths per cycle: entries up to and including each match; and operations.
 fn rate(bench: &mut Bench, length: usize) -> (u64, u64) {
     let busy = bench.shape.pairs;
     bench.reset();

@@ -33,8 +33,8 @@ module match_store_list (
   logic [2:0] result_status;
   logic [1:0] result_id, result_found;
 
-  // After the sweep, the pair of the reference gets room for two headers in each queue, the other one for one. The limits
-  // add up to the store's six headers, so the outcome of an operation depends on its pair alone.
+  // After the sweep, the pair of the reference gets room for two headers in each queue, the other one for one. The
+  // limits add up to the store's six headers, so the outcome of an operation depends on its pair alone.
   assign describes = ready && !described_q;
   assign op_valid  = op_valid_i && described_q;
   assign take      = op_valid && op_ready && op_pair_i == pair_i;

@@ -2,8 +2,8 @@
 
 /// The oldest entry that the lanes have found, by context.
 ///
-/// Lanes report hits, one of all lanes a cycle. An older hit replaces a younger one. Lanes read the age of the best hit,
-/// and end a search at entries that are younger.
+/// Lanes report hits, one of all lanes a cycle. An older hit replaces a younger one. Lanes read the age of the best
+/// hit, and end a search at entries that are younger.
 module match_best #(
     /// Lanes.
     parameter int unsigned LANES = 8,

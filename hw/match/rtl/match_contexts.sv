@@ -168,7 +168,9 @@ module match_contexts #(
     for (int unsigned c = 0; c < CONTEXTS; c++) begin
       alone[c] = 1'b1;
       for (int unsigned d = 0; d < CONTEXTS; d++) begin
-        if (d != c && valid_q[c] && started_q[c] && valid_q[d] && started_q[d] && pair_q[c] == pair_q[d]) alone[c] = 1'b0;
+        if (d != c && valid_q[c] && started_q[c] && valid_q[d] && started_q[d] && pair_q[c] == pair_q[d]) begin
+          alone[c] = 1'b0;
+        end
       end
     end
   end

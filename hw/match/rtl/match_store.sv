@@ -10,8 +10,8 @@ import alcor_match_pkg::*;
 ///
 /// The store has LANES banks, each with a matcher (`match_lane`). The headers of a queue lie in all lanes in turn, so a
 /// search compares LANES entries a cycle, and the searches of different pairs share the matchers entry by entry. The
-/// oldest hit of all lanes wins (`match_best`). All headers are from one store: the limits in the descriptors divide the
-/// store among the queues, and software may change the limits at any time.
+/// oldest hit of all lanes wins (`match_best`). All headers are from one store: the limits in the descriptors divide it
+/// among the queues, and software may change the limits at any time.
 module match_store #(
     /// Lanes: banks and matchers, 1 to 64.
     parameter int unsigned LANES = 8,
@@ -280,7 +280,7 @@ module match_store #(
   logic [1:0][LaneW-1:0] lanes, lanes_next;
   logic [ATTR_W-1:0] attr;
   logic [PairW-1:0] end_pair;
-  logic is_message, removed, appended, stop, has_room, other;
+  logic remove, append, stop;
   alcor_match_pkg::match_status_e status;
 
   assign ended        = walks_q & ~busy_any;
@@ -333,7 +333,7 @@ module match_store #(
       .attr_o                  (attr),
       .counts_o                (counts),
       .lanes_o                 (lanes),
-      .update_i                ((removed || appended) && end_go),
+      .update_i                ((remove || append) && end_go),
       .update_pair_i           (end_pair),
       .update_counts_i         (counts_next),
       .update_lanes_i          (lanes_next),
@@ -360,50 +360,32 @@ module match_store #(
   assign end_kind   = kind_q[end_context_q];
   assign end_pair   = pairs[end_context_q];
   assign end_go     = end_q && (!result_valid_o || result_ready_i);
-  assign is_message = end_kind.posted && end_kind.append;
-  assign other      = !end_kind.posted;
-  assign has_room   = counts[other] < limits[other] && room != '0;
+
+  match_outcome #(
+      .LANES  (LANES),
+      .COUNT_W(CountW)
+  ) u_outcome (
+      .kind_i       (end_kind),
+      .denied_i     (denied_q[end_context_q]),
+      .stopped_i    (stopped_o[end_pair]),
+      .found_i      (end_found_q),
+      .limits_i     (limits),
+      .counts_i     (counts),
+      .lanes_i      (lanes),
+      .room_i       (room),
+      .status_o     (status),
+      .remove_o     (remove),
+      .append_o     (append),
+      .append_lane_o(append_lane),
+      .stop_o       (stop),
+      .counts_o     (counts_next),
+      .lanes_o      (lanes_next)
+  );
 
   always_comb begin
-    status = MsNone;
-    stop   = 1'b0;
-    if (denied_q[end_context_q]) begin
-      status = MsKey;
-    end else if (is_message && stopped_o[end_pair]) begin
-      status = MsRefused;
-    end else if (end_found_q) begin
-      status = MsFound;
-    end else if (end_kind.append) begin
-      status = has_room ? MsAppended : MsRefused;
-      stop   = is_message && !has_room;
-    end
-  end
-
-  assign removed  = status == MsFound && !end_kind.keep;
-  assign appended = status == MsAppended;
-
-  // The lane after that of the queue's last append, among those that have room.
-  always_comb begin
-    append_lane = '0;
     for (int unsigned l = 0; l < LANES; l++) begin
-      if (room[LANES-1-l]) append_lane = LaneW'(LANES - 1 - l);
-    end
-    for (int unsigned l = 0; l < LANES; l++) begin
-      if (room[LANES-1-l] && LANES - 1 - l > 32'(lanes[other])) append_lane = LaneW'(LANES - 1 - l);
-    end
-  end
-
-  always_comb begin
-    counts_next = counts;
-    lanes_next  = lanes;
-    if (removed) counts_next[end_kind.posted] = counts[end_kind.posted] - 1'b1;
-    if (appended) begin
-      counts_next[other] = counts[other] + 1'b1;
-      lanes_next[other]  = append_lane;
-    end
-    for (int unsigned l = 0; l < LANES; l++) begin
-      removes[l] = end_go && removed && end_lane_q == LaneW'(l);
-      appends[l] = end_go && appended && append_lane == LaneW'(l);
+      removes[l] = end_go && remove && end_lane_q == LaneW'(l);
+      appends[l] = end_go && append && append_lane == LaneW'(l);
     end
   end
 
@@ -454,7 +436,7 @@ module match_store #(
       if (finish) walks_q[finish_context] <= 1'b0;
       end_q          <= finish || (end_q && !end_go);
       result_valid_o <= end_go || (result_valid_o && !result_ready_i);
-      age_q          <= age_q + AGE_W'(end_go && appended);
+      age_q          <= age_q + AGE_W'(end_go && append);
     end
   end
 
