@@ -200,7 +200,7 @@ module match_lane #(
   localparam int unsigned FreshW = $clog2(BURST + 1);
   localparam int unsigned OtherW = $clog2(4 * BURST + 1);
   logic issue, issue_last, any_fresh, any_other, pick_other, fresh_turn_ends, other_turn_ends;
-  logic [CONTEXTS-1:0] fresh_q;
+  logic [CONTEXTS-1:0] fresh_q, fresh_grant, other_grant, issue_grant;
   logic [1:0] share_q;
   logic [FreshW-1:0] fresh_turn_q;
   logic [OtherW-1:0] other_turn_q;
@@ -226,7 +226,7 @@ module match_lane #(
       .req_i    (wants_q & fresh_q),
       .advance_i(fresh_turn_ends),
       .valid_o  (any_fresh),
-      .grant_o  (),
+      .grant_o  (fresh_grant),
       .index_o  (fresh_context)
   );
 
@@ -238,7 +238,7 @@ module match_lane #(
       .req_i    (wants_q & ~fresh_q),
       .advance_i(other_turn_ends),
       .valid_o  (any_other),
-      .grant_o  (),
+      .grant_o  (other_grant),
       .index_o  (other_context)
   );
 
@@ -248,8 +248,28 @@ module match_lane #(
   assign fresh_turn_ends = any_fresh && !pick_other && (issue_last || fresh_turn_q == FreshW'(BURST - 1));
   assign other_turn_ends = pick_other && (issue_last || other_turn_q == OtherW'(4 * BURST - 1));
 
-  assign issue_entry = (walk_q && walk_context_q == issue_context) ? next : at_q[issue_context];
-  assign issue_last  = left_q[issue_context] == CountW'(1);
+  // The registers of the chosen context, by a one-hot choice.
+  logic issue_follows, issue_first;
+  logic [EntryW-1:0] issue_at, issue_previous;
+
+  always_comb begin
+    issue_grant    = pick_other ? other_grant : fresh_grant;
+    issue_last     = 1'b0;
+    issue_first    = 1'b0;
+    issue_follows  = 1'b0;
+    issue_at       = '0;
+    issue_previous = '0;
+    for (int unsigned c = 0; c < CONTEXTS; c++) begin
+      issue_last    |= issue_grant[c] && left_q[c] == CountW'(1);
+      issue_first   |= issue_grant[c] && first_q[c];
+      issue_follows |= issue_grant[c] && walk_q && walk_context_q == ContextW'(c);
+      issue_at       |= issue_grant[c] ? at_q[c] : '0;
+      issue_previous |= issue_grant[c] ? previous_q[c] : '0;
+    end
+  end
+
+  // The entry behind the one that is compared is known in this cycle.
+  assign issue_entry = issue_follows ? next : issue_at;
 
   ram_sdp #(
       .WIDTH    (HeaderW),
@@ -326,21 +346,23 @@ module match_lane #(
     walk_context_q  <= issue_context;
     walk_entry_q    <= issue_entry;
     walk_last_q     <= issue_last;
-    walk_first_q    <= first_q[issue_context];
-    walk_previous_q <= previous_q[issue_context];
-    walk_found_q    <= found_i[issue_context];
-    if (walk_q) at_q[walk_context_q] <= next;
-    if (issue) begin
-      previous_q[issue_context] <= issue_entry;
-      first_q[issue_context]    <= 1'b0;
-      left_q[issue_context]     <= left_q[issue_context] - 1'b1;
-    end
-    if (fresh_turn_ends) fresh_q[fresh_context] <= 1'b0;
-    if (start_i) begin
-      fresh_q[start_context_i] <= 1'b1;
-      at_q[start_context_i]    <= start_head;
-      left_q[start_context_i]  <= start_count;
-      first_q[start_context_i] <= 1'b1;
+    walk_first_q    <= issue_first;
+    walk_previous_q <= issue_previous;
+    walk_found_q    <= |(issue_grant & found_i);
+    for (int unsigned c = 0; c < CONTEXTS; c++) begin
+      if (walk_q && walk_context_q == ContextW'(c)) at_q[c] <= next;
+      if (issue_grant[c]) begin
+        previous_q[c] <= issue_entry;
+        first_q[c]    <= 1'b0;
+        left_q[c]     <= left_q[c] - 1'b1;
+      end
+      if (fresh_turn_ends && fresh_grant[c]) fresh_q[c] <= 1'b0;
+      if (start_i && start_context_i == ContextW'(c)) begin
+        fresh_q[c] <= 1'b1;
+        first_q[c] <= 1'b1;
+        at_q[c]    <= start_head;
+        left_q[c]  <= start_count;
+      end
     end
     if (finish_i) finish_queue_q <= finish_queue_i;
     if (!rst_ni) begin
@@ -356,10 +378,12 @@ module match_lane #(
       if (issue) share_q <= share_q + 1'b1;
       if (any_fresh && !pick_other) fresh_turn_q <= fresh_turn_ends ? '0 : fresh_turn_q + 1'b1;
       if (pick_other) other_turn_q <= other_turn_ends ? '0 : other_turn_q + 1'b1;
-      if (issue && issue_last) wants_q[issue_context] <= 1'b0;
-      if (stops) begin
-        alive_q[walk_context_q] <= 1'b0;
-        wants_q[walk_context_q] <= 1'b0;
+      for (int unsigned c = 0; c < CONTEXTS; c++) begin
+        if (issue_grant[c] && left_q[c] == CountW'(1)) wants_q[c] <= 1'b0;
+        if (stops && walk_context_q == ContextW'(c)) begin
+          alive_q[c] <= 1'b0;
+          wants_q[c] <= 1'b0;
+        end
       end
       if (hit) pending_q[walk_context_q] <= 1'b1;
       if (hit_valid_o && hit_ready_i) pending_q[hit_context_o] <= 1'b0;
