@@ -37,13 +37,14 @@ module sim_links #(
     /// To the switch: the phits.
     output logic [LINKS-1:0][LinkPhitW-1:0]  phit_o,
 
-    /// To the simulator, a link_flow_t for each link: `valid`, a controller takes a word of a frame; `credit`, a controller
-    /// begins or ends to send remote faults, which `credit_vc` says.
+    /// To the simulator, a link_flow_t for each link: `valid`, a controller takes a word of a frame; `credit`, a
+    /// controller begins or ends to send remote faults, which `credit_vc` says.
     output logic [LINKS-1:0][LinkFlowW-1:0]  wire_o,
     /// The word; above it, whether it is the last one, and whether its frame is damaged.
     output logic [LINKS-1:0][WireW-1:0]      wire_word_o,
-    /// From the simulator, a link_flow_t for each link: `valid`, a word of a frame comes; `credit`, the state of a controller
-    /// changes to `credit_vc`: bit 0 the receiver is aligned, 1 the other end sends remote faults, 2 no word is taken.
+    /// From the simulator, a link_flow_t for each link: `valid`, a word of a frame comes; `credit`, the state of a
+    /// controller changes to `credit_vc`: bit 0 the receiver is aligned, 1 the other end sends remote faults, 2 no word
+    /// is taken.
     input  logic [LINKS-1:0][LinkFlowW-1:0]  wire_i,
     /// The word; above it, whether it is the last one, and whether its frame is damaged.
     input  logic [LINKS-1:0][WireW-1:0]      wire_word_i,

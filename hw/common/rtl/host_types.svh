@@ -1,16 +1,16 @@
-// Types of the host's AXI ports. The members of a request are the signals that the master drives, those of an answer the
-// signals that the slave drives. They are not part of the ABI. alcor_abi_pkg includes this file, as Yosys resolves no type
-// of one package inside another. Arrays of these structs are declared with vectors of the widths below.
+// Types of the host's AXI ports. The members of a request are the signals that the master drives, those of an answer
+// the signals that the slave drives. They are not part of the ABI. alcor_abi_pkg includes this file, as Yosys resolves
+// no type of one package inside another. Arrays of these structs are declared with vectors of the widths below.
 
   /// AXI4-Lite from the host: registers. Only whole words are written, so there are no strobes.
   typedef struct packed {
     logic        awvalid;  // write address is offered
-    logic [17:0] awaddr;   // byte address in the register BAR; the highest bit selects the links page, outside of `core`
+    logic [17:0] awaddr;   // byte address in the BAR; the highest bit selects the links page, outside of `core`
     logic        wvalid;   // write data is offered
     logic [31:0] wdata;    // write data
     logic        bready;   // write response is taken
     logic        arvalid;  // read address is offered
-    logic [17:0] araddr;   // byte address in the register BAR, as awaddr
+    logic [17:0] araddr;   // byte address in the BAR, as awaddr
     logic        rready;   // read data is taken
   } lite_request_t;
   localparam int unsigned LiteRequestW = 73;  // bits of lite_request_t

@@ -13,8 +13,8 @@ import alcor_abi_pkg::*;
 /// Beats of 32 bits are combined in pairs where elements have 64 bits. A task ends with `last_i`, also in the middle of a
 /// pair. Without an accumulate under way, beats pass in the cycle in which they come.
 ///
-/// Latency, with a memory of one cycle: 9 cycles from the read's grant to the write, of a pair from its second read. A result
-/// is offered in the cycle in which the vector unit has it.
+/// Latency, with a memory of one cycle: 9 cycles from the read's grant to the write, of a pair from its second read. A
+/// result is offered in the cycle in which the vector unit has it.
 module rma_accumulate #(
     /// Bits of a beat: 32, 256 or 512.
     parameter int unsigned DATA_W = 32,

@@ -470,8 +470,8 @@ module coll_stage #(
                      "coll_stage: WINDOW must be a power of two, 8 or more")
 
   // All phits of a collective arrive before the phits of the next one: the signature is the last. This order is a
-  // property of a partner whose row agrees with this one. A row of a hostile rank can have its own board as partner; the
-  // board's phits then come back here, named by their destination, and have no order.
+  // property of a partner whose row agrees with this one. A row of a hostile rank can have its own board as partner:
+  // the board's phits then come back, with the row's partner as their destination, and have no order.
   logic rx_ordered;
   logic [31:0] fresh_q, came_parity_q, came_signature_q;
   assign rx_ordered = rx_push && rx.head.low.dest != partner[rx_row];
