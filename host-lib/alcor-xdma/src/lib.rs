@@ -26,8 +26,11 @@
 //!
 //! With `?driver=vfio`, one process owns all ranks of the card.
 //!
-//! This crate has not run on a card. `ci/vm` runs it in a virtual machine, on a virtual card. A test runs ranks as processes over one simulated board, and
-//! kills a process during its traffic (`cosim/standin/tests/processes.rs`).
+//! [`Ladder`] checks a new card, from the ID register to puts between cards.
+//!
+//! This crate has not run on a card. `ci/vm` runs it in a virtual machine, on virtual cards, through
+//! `vfio-pci` or the vendor's driver. Tests run ranks as processes over simulated boards, and kill a
+//! process during its traffic (`cosim/standin/tests/processes.rs`, `cluster.rs`).
 
 #![forbid(unsafe_code)]
 

@@ -89,12 +89,17 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Number of MSI-X vectors: one for each channel and for each user interrupt.
+    /// Number of MSI-X vectors. The core's table has its default size, whatever the number of
+    /// channels and user interrupts: the vendor's driver asks for a vector of each channel and for
+    /// 16 more, and gives the card up if there are fewer.
     #[must_use]
     pub fn vectors(&self) -> u32 {
-        self.h2c + self.c2h + self.user_interrupts
+        VECTORS
     }
 }
+
+/// Default number of entries of the MSI-X table.
+const VECTORS: u32 = 32;
 
 /// The XDMA core of a card.
 ///
