@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 
 use alcor_cosim::CosimError;
+use alcor_farm::ClusterError;
 
 /// The program's exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -347,7 +348,7 @@ pub fn of_board(error: &alcor::Error) -> Exit {
         | E::AbiHash { .. }
         | E::MissingCapability { .. } => Exit::Environment,
         E::Board { source, .. } => {
-            if let Some(error) = source.downcast_ref() {
+            if let Some(ClusterError::Farm(error)) = source.downcast_ref() {
                 of_farm(error)
             } else if let Some(error) = source.downcast_ref() {
                 of_simulation(error)
