@@ -24,8 +24,12 @@ pub struct Recipe {
     params: Vec<(String, u64)>,
     /// Bits of parameters whose type is no `int`.
     widths: BTreeMap<String, u32>,
+    bundles: Bundles,
     trace: bool,
 }
+
+/// Members of ports that are packed structs, the highest first: name and bits.
+type Bundles = BTreeMap<String, Vec<(String, usize)>>;
 
 impl Recipe {
     /// A recipe; `name` is for messages and the cache of built models.
@@ -37,6 +41,7 @@ impl Recipe {
             sources: Vec::new(),
             params: Vec::new(),
             widths: BTreeMap::new(),
+            bundles: Bundles::new(),
             trace: false,
         }
     }
@@ -79,6 +84,16 @@ impl Recipe {
     pub fn param_bits(mut self, name: &str, bits: u32, value: u64) -> Self {
         self.widths.insert(name.into(), bits);
         self.param(name, value)
+    }
+
+    /// Declares that a port is a packed struct, or an array of them. `members` has the name and the
+    /// bits of each member, the highest first. `port.member` then names a port in [`Dut::pin`] and
+    /// [`Dut::lanes`], with a lane for each struct of the array.
+    #[must_use]
+    pub fn bundle(mut self, port: &str, members: &[(&str, usize)]) -> Self {
+        let members = members.iter().map(|&(name, bits)| (name.into(), bits));
+        self.bundles.insert(port.into(), members.collect());
+        self
     }
 
     /// Sets whether the model can write waves ([`Dut::trace`]).
@@ -125,11 +140,16 @@ fn file_list(block: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A port of the block under test, as lanes of equal width. A port with one lane is the whole port.
+/// A port of the block under test, or a [member](Recipe::bundle) of one, as lanes of equal width. A port
+/// with one lane is the whole port.
 #[derive(Debug, Clone, Copy)]
 pub struct Pin {
     port: usize,
     lane_width: usize,
+    lanes: usize,
+    /// The lowest bit of lane 0, and the distance to that of the next lane.
+    first: usize,
+    stride: usize,
 }
 
 /// A port with a copy of its value.
@@ -149,6 +169,7 @@ pub struct Dut {
     instance: Instance<()>,
     clock: Option<Signal>,
     ports: Vec<Port>,
+    bundles: Bundles,
 }
 
 impl Dut {
@@ -200,12 +221,12 @@ impl Dut {
         let active = mutants.as_ref().map_or(0, Mutants::active);
         (POWER_UP_SEED..)
             .take(count)
-            .map(|seed| Self::of_model(&model, &recipe.name, seed, active))
+            .map(|seed| Self::of_model(&model, recipe, seed, active))
             .collect()
     }
 
-    fn of_model(model: &Model, name: &str, seed: u32, active: u32) -> Result<Self, Error> {
-        let instance = model.instantiate_random(name, (), seed)?;
+    fn of_model(model: &Model, recipe: &Recipe, seed: u32, active: u32) -> Result<Self, Error> {
+        let instance = model.instantiate_random(&recipe.name, (), seed)?;
         let clock = model.input(CLOCK).ok();
         let mut ports = Vec::new();
         for signal in model.signals() {
@@ -226,6 +247,7 @@ impl Dut {
             instance,
             clock,
             ports,
+            bundles: recipe.bundles.clone(),
         })
     }
 
@@ -248,25 +270,52 @@ impl Dut {
     /// A port as `count` lanes of equal width: a packed array, or one bit per lane.
     ///
     /// # Panics
-    /// If the block has no such port, or its width is not a multiple of `count`.
+    /// If the block has no such port or member, or its width is not a multiple of `count`.
     pub fn lanes(&self, name: &str, count: usize) -> Pin {
-        let Some(port) = self
-            .ports
-            .iter()
-            .position(|port| port.signal.name() == name)
-        else {
-            panic!("{}: no port {name}", self.instance.name());
+        let (port, member) = match name.split_once('.') {
+            Some((port, member)) => (port, Some(member)),
+            None => (name, None),
         };
-        let width = self.ports[port].signal.width();
+        let at = self.port(port);
+        let width = self.ports[at].signal.width();
         assert_eq!(
             width % count,
             0,
             "{name} has {width} bits, which are not {count} equal lanes"
         );
+        let stride = width / count;
+        let (first, lane_width) = match member {
+            Some(member) => self.member(port, member, stride),
+            None => (0, stride),
+        };
         Pin {
-            port,
-            lane_width: width / count,
+            port: at,
+            lane_width,
+            lanes: count,
+            first,
+            stride,
         }
+    }
+
+    /// The lowest bit of a struct's member, and the bits of the member.
+    fn member(&self, port: &str, member: &str, stride: usize) -> (usize, usize) {
+        let members = self.bundles.get(port).map_or(&[][..], Vec::as_slice);
+        let mut lowest = members.iter().map(|member| member.1).sum();
+        assert_eq!(lowest, stride, "bits of a struct of {port}");
+        for (name, bits) in members {
+            lowest -= bits;
+            if name == member {
+                return (lowest, *bits);
+            }
+        }
+        panic!("{}: no member {port}.{member}", self.instance.name())
+    }
+
+    fn port(&self, name: &str) -> usize {
+        let mut ports = self.ports.iter();
+        ports
+            .position(|port| port.signal.name() == name)
+            .unwrap_or_else(|| panic!("{}: no port {name}", self.instance.name()))
     }
 
     /// Drives a lane of an input, effective at the next [`settle`](Self::settle). Bits of `value`
@@ -278,9 +327,9 @@ impl Dut {
         let port = &mut self.ports[pin.port];
         assert!(port.is_input, "{} is no input", port.signal.name());
         let mut left = pin.lane_width;
-        let mut bit = lane * pin.lane_width;
+        let mut bit = pin.first + lane * pin.stride;
         assert!(
-            bit + left <= port.signal.width(),
+            lane < pin.lanes,
             "{} has no lane {lane}",
             port.signal.name()
         );
@@ -303,11 +352,10 @@ impl Dut {
     /// # Panics
     /// If the port is an output.
     pub fn set_all(&mut self, pin: Pin, value: u64) {
-        let whole = Pin {
-            port: pin.port,
-            lane_width: self.ports[pin.port].signal.width(),
-        };
-        self.set(whole, 0, value);
+        for lane in 0..pin.lanes {
+            let above = u32::try_from(lane * pin.lane_width).unwrap_or(u32::MAX);
+            self.set(pin, lane, value.checked_shr(above).unwrap_or(0));
+        }
     }
 
     /// Value of a lane: of an output as of the last [`settle`](Self::settle), of an input as
@@ -317,9 +365,9 @@ impl Dut {
     /// If the port has no such lane.
     pub fn get(&self, pin: Pin, lane: usize) -> u64 {
         let port = &self.ports[pin.port];
-        let first = lane * pin.lane_width;
+        let first = pin.first + lane * pin.stride;
         assert!(
-            first + pin.lane_width <= port.signal.width(),
+            lane < pin.lanes,
             "{} has no lane {lane}",
             port.signal.name()
         );

@@ -47,6 +47,9 @@ pub(crate) const LARGE: Config = Config {
 /// Each configuration stores at least this number of packets in the random bench.
 const ALL: [Config; 3] = [SMALL, MIDDLE, LARGE];
 
+/// Members of `link_flow_t`.
+const FLOW: [(&str, usize); 4] = [("valid", 1), ("vc", 3), ("credit", 1), ("credit_vc", 3)];
+
 impl Config {
     pub(crate) fn locals(self) -> usize {
         2 + self.stages
@@ -57,7 +60,7 @@ impl Config {
     }
 
     pub(crate) fn recipe(self) -> Recipe {
-        Recipe::new("switch_router", "router_bench")
+        Recipe::new("switch_router", "switch_router")
             .blocks(&["abi", "common"])
             .source("switch/rtl/switch_router_links.sv")
             .source("switch/rtl/switch_router_routes.sv")
@@ -67,12 +70,13 @@ impl Config {
             .source("switch/rtl/switch_router_allocator.sv")
             .source("switch/rtl/switch_router_eject.sv")
             .source("switch/rtl/switch_router.sv")
-            .source("switch/bench/router_bench.sv")
             .param("LINKS", self.links as u64)
             .param("STAGES", self.stages as u64)
             .param("PHIT_W", PHIT_W)
             .param("VC_DEPTH", self.vc_depth as u64)
             .param("DESTS", self.dests as u64)
+            .bundle("link_i", &FLOW)
+            .bundle("link_o", &FLOW)
     }
 
     /// Class of a local port.
@@ -170,16 +174,16 @@ impl Pins {
         let links = |name: &str| dut.lanes(name, config.links);
         let locals = |name: &str| dut.lanes(name, config.locals());
         Self {
-            link_valid_in: links("link_valid_i"),
-            link_vc_in: links("link_vc_i"),
+            link_valid_in: links("link_i.valid"),
+            link_vc_in: links("link_i.vc"),
             link_phit_in: dut.lanes("link_phit_i", 3 * config.links),
-            link_credit_in: links("link_credit_i"),
-            link_credit_vc_in: links("link_credit_vc_i"),
-            link_valid_out: links("link_valid_o"),
-            link_vc_out: links("link_vc_o"),
+            link_credit_in: links("link_i.credit"),
+            link_credit_vc_in: links("link_i.credit_vc"),
+            link_valid_out: links("link_o.valid"),
+            link_vc_out: links("link_o.vc"),
             link_phit_out: dut.lanes("link_phit_o", 3 * config.links),
-            link_credit_out: links("link_credit_o"),
-            link_credit_vc_out: links("link_credit_vc_o"),
+            link_credit_out: links("link_o.credit"),
+            link_credit_vc_out: links("link_o.credit_vc"),
             local_valid_in: locals("local_valid_i"),
             local_ready_out: locals("local_ready_o"),
             local_phit_in: dut.lanes("local_phit_i", 3 * config.locals()),

@@ -4,17 +4,49 @@
 use std::collections::VecDeque;
 
 use alcor_abi::links;
-use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, Waves, soak};
+use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, Waves, soak};
 use rand::Rng;
+
+/// Members of `lite_request_t`.
+const REQUEST: [(&str, usize); 8] = [
+    ("awvalid", 1),
+    ("awaddr", 18),
+    ("wvalid", 1),
+    ("wdata", 32),
+    ("bready", 1),
+    ("arvalid", 1),
+    ("araddr", 18),
+    ("rready", 1),
+];
+/// Members of `lite_answer_t`.
+const ANSWER: [(&str, usize); 6] = [
+    ("awready", 1),
+    ("wready", 1),
+    ("bvalid", 1),
+    ("arready", 1),
+    ("rvalid", 1),
+    ("rdata", 32),
+];
+
+/// The members of a port, each with a lane for each struct.
+fn members<const N: usize>(
+    dut: &Dut,
+    port: &str,
+    lanes: usize,
+    members: [(&str, usize); N],
+) -> [Pin; N] {
+    members.map(|(member, _)| dut.lanes(&format!("{port}.{member}"), lanes))
+}
 
 fn start(top: &str, params: &[(&str, u64)]) -> Dut {
     let mut recipe = Recipe::new(top, top)
         .blocks(&["abi", "common"])
         .source("core/rtl/axi_lite_port.sv")
-        .source("board/u280/rtl/lite_split.sv")
-        .source("board/u280/rtl/links_registers.sv")
-        .source("board/u280/rtl/user_irq.sv")
-        .source("board/u280/bench/u280_bench.sv");
+        .source(&format!("board/u280/rtl/{top}.sv"))
+        .bundle("bus_i", &REQUEST)
+        .bundle("bus_o", &ANSWER)
+        .bundle("slaves_o", &REQUEST)
+        .bundle("slaves_i", &ANSWER);
     for (name, value) in params {
         recipe = recipe.param(name, *value);
     }
@@ -28,8 +60,7 @@ fn start(top: &str, params: &[(&str, u64)]) -> Dut {
 #[test]
 fn u280_lite_split() {
     let mut rng = Random::new("u280_lite_split");
-    let mut dut = start("lite_split_bench", &[]);
-    let pin = |dut: &Dut, name: &str| dut.pin(name);
+    let mut dut = start("lite_split", &[]);
     let [
         awvalid,
         awaddr,
@@ -39,40 +70,20 @@ fn u280_lite_split() {
         arvalid,
         araddr,
         rready,
-    ] = [
-        "awvalid_i",
-        "awaddr_i",
-        "wvalid_i",
-        "wdata_i",
-        "bready_i",
-        "arvalid_i",
-        "araddr_i",
-        "rready_i",
-    ]
-    .map(|name| pin(&dut, name));
-    let [awready, wready, bvalid, arready, rvalid, rdata] = [
-        "awready_o",
-        "wready_o",
-        "bvalid_o",
-        "arready_o",
-        "rvalid_o",
-        "rdata_o",
-    ]
-    .map(|name| pin(&dut, name));
-    let two = |dut: &Dut, name: &str| dut.lanes(&format!("slave_{name}"), 2);
-    let [to_awvalid, to_bready, to_arvalid, to_rready] =
-        ["awvalid_o", "bready_o", "arvalid_o", "rready_o"].map(|name| two(&dut, name));
-    let [to_wvalid, to_awaddr, to_wdata, to_araddr] =
-        ["wvalid_o", "awaddr_o", "wdata_o", "araddr_o"].map(|name| two(&dut, name));
-    let [s_awready, s_wready, s_bvalid, s_arready, s_rvalid, s_rdata] = [
-        "awready_i",
-        "wready_i",
-        "bvalid_i",
-        "arready_i",
-        "rvalid_i",
-        "rdata_i",
-    ]
-    .map(|name| two(&dut, name));
+    ] = members(&dut, "bus_i", 1, REQUEST);
+    let [awready, wready, bvalid, arready, rvalid, rdata] = members(&dut, "bus_o", 1, ANSWER);
+    let [
+        to_awvalid,
+        to_awaddr,
+        to_wvalid,
+        to_wdata,
+        to_bready,
+        to_arvalid,
+        to_araddr,
+        to_rready,
+    ] = members(&dut, "slaves_o", 2, REQUEST);
+    let [s_awready, s_wready, s_bvalid, s_arready, s_rvalid, s_rdata] =
+        members(&dut, "slaves_i", 2, ANSWER);
     let paces = [
         Pace::Always,
         Pace::Chance(0.5),
@@ -266,7 +277,7 @@ fn u280_user_irq() {
 #[test]
 fn u280_links_registers() {
     let mut rng = Random::new("u280_links_registers");
-    let mut dut = start("links_registers_bench", &[("LINKS", 2)]);
+    let mut dut = start("links_registers", &[("LINKS", 2)]);
     let [
         awvalid,
         awaddr,
@@ -276,18 +287,8 @@ fn u280_links_registers() {
         arvalid,
         araddr,
         rready,
-    ] = [
-        "awvalid_i",
-        "awaddr_i",
-        "wvalid_i",
-        "wdata_i",
-        "bready_i",
-        "arvalid_i",
-        "araddr_i",
-        "rready_i",
-    ]
-    .map(|name| dut.pin(name));
-    let (rvalid, rdata) = (dut.pin("rvalid_o"), dut.pin("rdata_o"));
+    ] = members(&dut, "bus_i", 1, REQUEST);
+    let (rvalid, rdata) = (dut.pin("bus_o.rvalid"), dut.pin("bus_o.rdata"));
     let (status, counts) = (dut.lanes("status_i", 2), dut.lanes("counts_i", 16));
     let kinds = [
         links::LINK_DAMAGED,
