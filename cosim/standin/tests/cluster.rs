@@ -3,10 +3,8 @@
 
 use std::env;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -17,9 +15,8 @@ use alcor_xdma::{XdmaBackend, XdmaError};
 
 mod served;
 
-/// Variables that tell a process its role and the folder of sockets, locks and the farm.
-const ROLE: &str = "ALCOR_TEST_ROLE";
-const FOLDER: &str = "ALCOR_TEST_FOLDER";
+use served::process::{FOLDER, Process, ROLE};
+
 /// The test that is the body of all processes.
 const BODY: &str = "processes_in_two_hosts_run_again_after_one_has_died";
 const RANKS: u32 = 4;
@@ -131,63 +128,23 @@ fn body(role: &str) {
     }
 }
 
-struct Process {
-    child: Child,
-    says: BufReader<ChildStderr>,
+/// The process of a rank.
+fn process(rank: u32, role: &str, run: &str, folder: &Path) -> Process {
+    let variables = [
+        (Launch::CLUSTER, "cluster:lab"),
+        (Launch::RANK, &rank.to_string()),
+        (Launch::SIZE, &RANKS.to_string()),
+        (Launch::RUN, run),
+    ];
+    Process::start(BODY, role, folder, &variables)
 }
 
-impl Process {
-    fn of(rank: u32, role: &str, run: &str, folder: &Path) -> Process {
-        let mut child = Command::new(env::current_exe().expect("this program"))
-            .args(["--exact", BODY, "--nocapture"])
-            .env(ROLE, role)
-            .env(FOLDER, folder)
-            .env(Launch::CLUSTER, "cluster:lab")
-            .env(Launch::RANK, rank.to_string())
-            .env(Launch::SIZE, RANKS.to_string())
-            .env(Launch::RUN, run)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a process");
-        let says = BufReader::new(child.stderr.take().expect("what it says"));
-        Process { child, says }
-    }
-
-    fn all(role: &str, run: &str, folder: &Path) -> Vec<Process> {
-        // The process of rank 0, to which the others connect, comes last.
-        let ranks = (0..RANKS).rev();
-        let mut all: Vec<_> = ranks
-            .map(|rank| Process::of(rank, role, run, folder))
-            .collect();
-        all.reverse();
-        all
-    }
-
-    /// The next line, except for reports about missing ranks, which a slow machine causes.
-    fn line(&mut self) -> String {
-        loop {
-            let mut line = String::new();
-            self.says.read_line(&mut line).expect("a line");
-            if !line.starts_with("alcor: rank") {
-                return line.trim_end().to_owned();
-            }
-        }
-    }
-
-    fn ends_well(mut self) {
-        let mut said = String::new();
-        self.says.read_to_string(&mut said).expect("what it says");
-        let ended = self.child.wait().expect("its end");
-        assert!(ended.success(), "{said}");
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn processes(role: &str, run: &str, folder: &Path) -> Vec<Process> {
+    // The process of rank 0, to which the others connect, comes last.
+    let ranks = (0..RANKS).rev();
+    let mut all: Vec<_> = ranks.map(|rank| process(rank, role, run, folder)).collect();
+    all.reverse();
+    all
 }
 
 /// A free port that the kernel gives to nobody who asks for any port.
@@ -225,20 +182,19 @@ fn processes_in_two_hosts_run_again_after_one_has_died() {
     }
     let folder = lab(2);
     let folder = folder.path();
-    let mut all = Process::all("busy", "first", folder);
+    let mut all = processes("busy", "first", folder);
     for process in &mut all {
         assert_eq!(process.line(), "busy");
     }
     let mut lost = all.remove(LOST as usize);
-    lost.child.kill().expect("it dies");
-    lost.child.wait().expect("it is dead");
+    lost.kill();
     for mut process in all {
         let told = process.line();
         assert!(told.contains("rank 3"), "{told}");
         assert!(told.contains("died"), "{told}");
         process.ends_well();
     }
-    let next = Process::all("runs", "next", folder);
+    let next = processes("runs", "next", folder);
     next.into_iter().for_each(Process::ends_well);
 }
 
@@ -248,7 +204,7 @@ fn a_process_that_can_not_take_part_is_named_by_all() {
     let mut all: Vec<_> = (0..RANKS)
         .map(|rank| {
             let role = if rank == LOST { "fails" } else { "hears" };
-            Process::of(rank, role, "run", folder.path())
+            process(rank, role, "run", folder.path())
         })
         .collect();
     let told: Vec<String> = all.iter_mut().map(Process::line).collect();

@@ -2,9 +2,7 @@
 //! process has nodes, locks and library as on a card. A test kills one process during its traffic.
 
 use std::env;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::Arc;
 
 use alcor::{Backend, Cluster, Error, GlobalRank, LocalRank, Options, Rank, Rights, Status};
@@ -14,9 +12,8 @@ use xdma::standin::StandIn;
 
 mod served;
 
-/// Variables that tell a process its role, and the folder of socket and locks.
-const ROLE: &str = "ALCOR_TEST_ROLE";
-const FOLDER: &str = "ALCOR_TEST_FOLDER";
+use served::process::{FOLDER, Process, ROLE};
+
 const TEST: &str = "a_killed_rank_is_taken_over_while_the_other_goes_on";
 const RANKS: u32 = 2;
 /// The surviving rank and the killed rank.
@@ -139,47 +136,6 @@ fn exchange(cluster: &Cluster, me: GlobalRank) -> alcor::Result<()> {
     it.finish()
 }
 
-/// A child process with a role.
-struct Process {
-    child: Child,
-    says: BufReader<ChildStderr>,
-}
-
-impl Process {
-    fn of(role: &str, folder: &Path) -> Process {
-        let mut child = Command::new(env::current_exe().expect("this program"))
-            .args(["--exact", TEST, "--nocapture"])
-            .env(ROLE, role)
-            .env(FOLDER, folder)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a process");
-        let says = BufReader::new(child.stderr.take().expect("what it says"));
-        Process { child, says }
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.says.read_line(&mut line).expect("a line");
-        line.trim_end().to_owned()
-    }
-
-    fn ends_well(mut self) {
-        let mut said = String::new();
-        self.says.read_to_string(&mut said).expect("what it says");
-        let ended = self.child.wait().expect("its end");
-        assert!(ended.success(), "{said}");
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_killed_rank_is_taken_over_while_the_other_goes_on() {
     if let Ok(role) = env::var(ROLE) {
@@ -200,12 +156,11 @@ fn a_killed_rank_is_taken_over_while_the_other_goes_on() {
     let (_standin, cluster) = open(folder);
     cluster.prepare(RANKS).expect("a board for a run");
 
-    let stays = Process::of("stays", folder);
-    let mut dies = Process::of("dies", folder);
+    let stays = Process::start(TEST, "stays", folder, &[]);
+    let mut dies = Process::start(TEST, "dies", folder, &[]);
     assert_eq!(dies.line(), "busy");
-    dies.child.kill().expect("it dies");
-    dies.child.wait().expect("it is dead");
-    let mut next = Process::of("next", folder);
+    dies.kill();
+    let mut next = Process::start(TEST, "next", folder, &[]);
     assert_eq!(next.line(), "attached");
     // The surviving process keeps its rank, so a reset of the board is refused.
     assert!(cluster.boards()[0].reset().is_err());

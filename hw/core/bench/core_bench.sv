@@ -91,10 +91,10 @@ module core_bench (
     );
   end
 
-  localparam int unsigned Latency[2] = '{1, 3};
-  localparam int unsigned Jitter[2] = '{0, 40};
-
   for (genvar g = 0; g < 2; g++) begin : g_dma
+    localparam int unsigned Latency = (g == 0) ? 1 : 3;
+    localparam int unsigned Jitter = (g == 0) ? 0 : 40;
+
     alcor_abi_pkg::memory_request_t read, write;
     logic [1:0] read_gnt, rvalid, write_gnt, other_read_gnt, other_write_gnt;
     logic [1:0][31:0] data;
@@ -102,7 +102,7 @@ module core_bench (
     axi_dma_port #(
         .ADDR_W (10),
         .NODE_W (9),
-        .LATENCY(Latency[g]),
+        .LATENCY(Latency),
         .SLICES (g != 0)
     ) u_dma (
         .clk_i         (clk_i),
@@ -143,7 +143,7 @@ module core_bench (
       memory_arbiter #(
           .READERS(2),
           .WRITERS(2),
-          .READS  (Latency[g] + Jitter[g] + 1),
+          .READS  (Latency + Jitter + 1),
           .STAGES (g + 1)
       ) u_arbiter (
           .clk_i          (clk_i),
@@ -169,8 +169,8 @@ module core_bench (
 
       node_memory #(
           .NODE_BYTES(512),
-          .LATENCY   (Latency[g]),
-          .JITTER    (Jitter[g])
+          .LATENCY   (Latency),
+          .JITTER    (Jitter)
       ) u_memory (
           .clk_i         (clk_i),
           .rst_ni        (rst_ni),

@@ -9,6 +9,8 @@ use std::thread;
 use alcor_cosim::FreeBoard;
 use xdma::standin::{Device, Shape, StandIn};
 
+pub mod process;
+
 /// Operations of the socket protocol. A request has an operation, an address and a length; a write
 /// also has data.
 const READ_REGISTER: u8 = 0;

@@ -1,0 +1,63 @@
+//! A test that runs itself again in child processes with roles.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// Variables that tell a process its role and the folder of sockets and locks.
+pub const ROLE: &str = "ALCOR_TEST_ROLE";
+pub const FOLDER: &str = "ALCOR_TEST_FOLDER";
+
+/// A child process with a role. It is killed when this value is dropped.
+pub struct Process {
+    child: Child,
+    says: BufReader<ChildStderr>,
+}
+
+impl Process {
+    /// Starts the test `test` of this program with a role and further variables.
+    pub fn start(test: &str, role: &str, folder: &Path, variables: &[(&str, &str)]) -> Process {
+        let mut child = Command::new(env::current_exe().expect("this program"))
+            .args(["--exact", test, "--nocapture"])
+            .env(ROLE, role)
+            .env(FOLDER, folder)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a process");
+        let says = BufReader::new(child.stderr.take().expect("what it says"));
+        Process { child, says }
+    }
+
+    /// The next line, except for reports about missing ranks, which a slow machine causes.
+    pub fn line(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            self.says.read_line(&mut line).expect("a line");
+            if !line.starts_with("alcor: rank") {
+                return line.trim_end().to_owned();
+            }
+        }
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it dies");
+        self.child.wait().expect("it is dead");
+    }
+
+    pub fn ends_well(mut self) {
+        let mut said = String::new();
+        self.says.read_to_string(&mut said).expect("what it says");
+        let ended = self.child.wait().expect("its end");
+        assert!(ended.success(), "{said}");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
