@@ -147,7 +147,7 @@ fn processes(role: &str, run: &str, folder: &Path) -> Vec<Process> {
     all
 }
 
-/// A free port that the kernel gives to nobody who asks for any port.
+/// A free port outside the range from which the kernel gives ports.
 fn port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {

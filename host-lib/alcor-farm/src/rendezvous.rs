@@ -1,6 +1,6 @@
 //! The meeting of the processes of a run: rank 0 listens, and the others connect.
 //!
-//! Messages are lines of text, so that a stranger who connects is recognised by the first line.
+//! Messages are lines of text, so that a foreign process is recognised by its first line.
 //!
 //! | from | line | meaning |
 //! |---|---|---|
@@ -37,7 +37,7 @@ const LINE: u64 = 128 << 10;
 const REPORT: Duration = Duration::from_secs(10);
 /// Interval of attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
-/// Time after which a stranger who says nothing is sent away, and for which a send may block.
+/// Time after which a silent connection is closed, and for which a send may block.
 const SILENCE: Duration = Duration::from_secs(10);
 /// Interval at which the server looks for new connections.
 const LOOK: Duration = Duration::from_millis(20);
@@ -338,7 +338,7 @@ enum Event {
 struct Server {
     hello: Hello,
     members: BTreeMap<u32, TcpStream>,
-    /// The step that ranks have reached, and what they said.
+    /// The step that ranks have reached, and their messages.
     step: String,
     reached: BTreeMap<u32, String>,
     /// Ranks that have left the run; with a line for the others unless the rank left in good order.
@@ -530,7 +530,7 @@ mod tests {
         }
     }
 
-    /// A free port that the kernel gives to nobody who asks for any port.
+    /// A free port outside the range from which the kernel gives ports.
     fn port() -> u16 {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         loop {
@@ -612,7 +612,7 @@ mod tests {
         }
         let told = all[2].0.gather("next", "");
         assert!(matches!(told, Err(MeetError::Died(GlobalRank(1)))));
-        // Rank 0 waits for nobody who is dead.
+        // Rank 0 waits for no dead rank.
         all[2].0.leave();
         all[0].0.leave();
     }

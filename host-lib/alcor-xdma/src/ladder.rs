@@ -111,7 +111,7 @@ impl fmt::Display for Rung {
     }
 }
 
-/// The result of a check: what was found, or what was expected and found instead.
+/// The result of a check: the finding, or a text with the expected and the found value.
 pub type RungResult = Result<String, String>;
 
 /// Checks boards. No other process may use them: the checks reset the boards.

@@ -222,7 +222,7 @@
   /// Announcement of a collective to the partners of this board.
   typedef struct packed {
     logic  tells;  // this board gives so many words that it announces the collective
-    flow_t flow;   // what the streams of data depend on
+    flow_t flow;   // arguments that determine the streams of data
   } announce_t;
 
   /// Role of this board in a collective.

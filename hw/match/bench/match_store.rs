@@ -140,7 +140,7 @@ struct Header {
     age: u64,
 }
 
-/// An operation under way, with what it has read from the descriptor.
+/// An operation under way, with the values that it has read from the descriptor.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     op: Op,
@@ -891,7 +891,7 @@ fn match_store_overflow() {
     assert_eq!((sixth.status, sixth.found), (Status::Found, 5));
 }
 
-/// Room goes from one pair to another one while both are busy. The first pair keeps what waits, and
+/// Room goes from one pair to another one while both are busy. The first pair keeps its entries, and
 /// the second pair gets the room of each header that leaves.
 #[test]
 fn match_store_division() {

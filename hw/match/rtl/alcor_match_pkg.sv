@@ -1,7 +1,7 @@
 /// Operations and outcomes of the match store.
 package alcor_match_pkg;
 
-  /// An operation: which queue of the pair it searches, and what it does with the entry that it finds.
+  /// An operation: the queue of the pair that it searches, and the treatment of the entry found.
   ///
   /// | operation | posted | by_id | keep | append |
   /// |---|---|---|---|---|

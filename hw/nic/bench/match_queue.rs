@@ -477,7 +477,7 @@ fn match_queue_removal() {
     }
 }
 
-/// A walk takes one cycle for each entry, whatever the length of the list.
+/// A walk takes one cycle for each entry, at any length of the list.
 #[test]
 fn match_queue_walk_lengths() {
     let mut bench = Bench::new(SMALL);

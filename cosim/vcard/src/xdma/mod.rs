@@ -89,9 +89,8 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Number of MSI-X vectors. The core's table has its default size, whatever the number of
-    /// channels and user interrupts: the vendor's driver asks for a vector of each channel and for
-    /// 16 more, and gives the card up if there are fewer.
+    /// Number of MSI-X vectors, for any number of channels and user interrupts. The vendor's driver
+    /// asks for a vector of each channel and for 16 more, and gives the card up if there are fewer.
     #[must_use]
     pub fn vectors(&self) -> u32 {
         VECTORS
