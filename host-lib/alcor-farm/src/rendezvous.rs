@@ -5,6 +5,7 @@
 //! | from | line | meaning |
 //! |---|---|---|
 //! | member | `alcor VERSION RUN CLUSTER SIZE RANK` | the first line |
+//! | server | `welcome` | the rank takes part |
 //! | server | `refused REASON` | the connection ends |
 //! | member | `at STEP TEXT` | has reached a step |
 //! | server | `all STEP TEXT TEXT ...` | all have, and said this, in the order of ranks |
@@ -38,7 +39,7 @@ const REPORT: Duration = Duration::from_secs(10);
 /// Interval of attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
 /// Time after which a silent connection is closed, and for which a send may block.
-const SILENCE: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 10_000 });
 /// Interval at which the server looks for new connections.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -280,7 +281,10 @@ fn connect(
         watch(&stream)?;
         (&stream).write_all(format!("{}\n", hello.to_line()).as_bytes())?;
         let mut lines = BufReader::new(stream.try_clone()?);
+        // A foreign server may accept the connection and never answer.
+        stream.set_read_timeout(Some(SILENCE))?;
         let answer = read_line(&mut lines).ok_or(io::ErrorKind::ConnectionReset)?;
+        stream.set_read_timeout(None)?;
         Ok((stream, lines, answer))
     };
     let mut reported = Instant::now();
@@ -684,5 +688,20 @@ mod tests {
         let (two, _) = join(port, 2);
         two.say("at step -");
         two.leave();
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_left() {
+        let port = port();
+        let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+        thread::scope(|scope| {
+            let one = scope.spawn(|| join(port, 1));
+            let held = silent.accept().unwrap();
+            drop(silent);
+            let (_zero, _) = join(port, 0);
+            let (one, _) = one.join().unwrap();
+            one.leave();
+            drop(held);
+        });
     }
 }
