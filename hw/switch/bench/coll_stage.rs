@@ -1079,7 +1079,9 @@ impl Bench {
         self.send_offered = inputs.send.is_some();
         // The partner.
         inputs.rx = self.partner_sends();
-        inputs.tx_ready = self.rng.random_bool(weather.tx_ready);
+        // The port is closed until a row is out of use, so announcements still wait.
+        let is_closed = self.retiring.is_some() && !self.is_busy();
+        inputs.tx_ready = !is_closed && self.rng.random_bool(weather.tx_ready);
         inputs.next_room = self.rng.random_bool(weather.next_room);
         inputs.result_ready = self.rng.random_bool(weather.result_ready);
 

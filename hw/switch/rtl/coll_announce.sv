@@ -1,17 +1,14 @@
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
 
-/// Announcements of a stage: tells the partner the call of a long collective, and compares it with the partner's call.
+/// Announcements of a stage: sends the call of a long reduction to the partner, and compares the partner's call.
 ///
-/// The signatures that find different calls come after the data. If collective or root differ, the data may fill a
-/// window and stay there. So a board that gives many words announces the collective when it begins. The partner
-/// compares the announcement with its own call, at once or when its own collective begins. If they differ, the
-/// communicator is spoilt in this stage until the collective ends: the stage drops all data. A board that gives few words
-/// announces nothing, as its data and its signature find room. Other differences change the length of streams only.
-module coll_announce #(
-    /// Number of the stage.
-    parameter int unsigned STAGE = 0
-) (
+/// The signatures, which reveal different calls, come after the data. If two reductions differ in opcode or root, their data
+/// may fill a window and stay there. So a board announces a long reduction when it begins. The partner compares the
+/// announcement with its own call, at once or when its own collective begins. If they differ, the communicator is spoilt
+/// in this stage until the collective ends: the stage drops all data. A short reduction is not announced, as its data and its
+/// signature find room.
+module coll_announce (
     /// Clock.
     input  logic                        clk_i,
     /// Synchronous reset, active low.
@@ -21,8 +18,10 @@ module coll_announce #(
     input  alcor_abi_pkg::shape_t       shape_i,
     /// A collective begins.
     input  alcor_abi_pkg::row_pulse_t   begin_i,
-    /// With `begin_i`: what this board announces.
+    /// With `begin_i`: the announcement of this board.
     input  alcor_abi_pkg::announce_t    announce_i,
+    /// Communicators whose data is sent to the partner.
+    input  logic [31:0]                 sends_i,
     /// Communicators with a collective under way.
     input  logic [31:0]                 active_i,
     /// Parity of the collective under way, or of the last one.
@@ -52,8 +51,8 @@ module coll_announce #(
   logic [FlowW-1:0] heard_q[Contexts];
   // An announcement was heard before the collective began here, and its parity.
   logic [31:0] ahead_q, ahead_parity_q;
-  // Rows whose partner in this stage is sent data; announcements that have not left.
-  logic [31:0] tells_q, due_q;
+  // Announcements that have not left.
+  logic [31:0] due_q;
 
   // ---------------------------------------------------------------- to the partner
 
@@ -69,19 +68,13 @@ module coll_announce #(
     if (!tell_valid_o) tell_row_o <= first;
     if (!rst_ni) begin
       tell_valid_o <= 1'b0;
-      tells_q      <= '0;
       due_q        <= '0;
     end else begin
       if (!tell_valid_o) tell_valid_o <= some && !(shape_i.valid && shape_i.row == first);
       else if (tell_ready_i || (shape_i.valid && shape_i.row == tell_row_o)) tell_valid_o <= 1'b0;
       if (tell_valid_o && tell_ready_i) due_q[tell_row_o] <= 1'b0;
-      if (begin_i.valid && announce_i.tells && tells_q[begin_i.row]) due_q[begin_i.row] <= 1'b1;
-      if (shape_i.valid) begin
-        due_q[shape_i.row] <= 1'b0;
-        // A folded label gives its data in stage 0 only, and the label that it is folded onto gives none there.
-        tells_q[shape_i.row] <= 3'(STAGE) < shape_i.stages
-            && ((STAGE == 0 && shape_i.folds) ? shape_i.upper : !shape_i.upper);
-      end
+      if (begin_i.valid && announce_i.tells && sends_i[begin_i.row]) due_q[begin_i.row] <= 1'b1;
+      if (shape_i.valid) due_q[shape_i.row] <= 1'b0;
     end
   end
 

@@ -28,6 +28,8 @@ module coll_roles #(
     output logic [31:0]                alone_o,
     /// Communicators whose last stage this is.
     output logic [31:0]                final_o,
+    /// Communicators whose data and signatures are sent to the partner.
+    output logic [31:0]                sends_o,
 
     /// Room is asked for a token.
     input  alcor_abi_pkg::ask_t        ask_i,
@@ -48,8 +50,8 @@ module coll_roles #(
     output alcor_abi_pkg::division_t   division_o
 );
 
-  // By communicator: signatures are sent, and kept; the plan.
-  logic [31:0] sends_signature_q, keeps_signature_q;
+  // By communicator: signatures are kept; the plan.
+  logic [31:0] keeps_signature_q;
   logic [31:0][StagePlanW-1:0] plan_q;
   alcor_abi_pkg::stage_plan_t plan, ask_plan;
 
@@ -58,7 +60,9 @@ module coll_roles #(
       takes_o[shape_i.row]           <= STAGE == 0 && shape_i.upper;
       alone_o[shape_i.row]           <= STAGE == 0 && shape_i.folds && !shape_i.upper && !shape_i.lower;
       final_o[shape_i.row]           <= shape_i.stages == 3'(STAGE + 1);
-      sends_signature_q[shape_i.row] <= (STAGE == 0 && shape_i.folds) ? shape_i.upper : !shape_i.upper;
+      // A folded label gives its data in stage 0 only, and the label that it is folded onto gives none there.
+      sends_o[shape_i.row]           <= 3'(STAGE) < shape_i.stages
+          && ((STAGE == 0 && shape_i.folds) ? shape_i.upper : !shape_i.upper);
       keeps_signature_q[shape_i.row] <= !(STAGE == 0 && shape_i.upper);
     end
     if (begin_i.valid) begin
@@ -74,7 +78,7 @@ module coll_roles #(
   end
 
   assign ask_plan    = plan_q[ask_i.head.row];
-  assign ask_sends_o = ask_i.head.signature ? sends_signature_q[ask_i.head.row] && !ask_i.part.own : ask_plan.sends;
+  assign ask_sends_o = ask_i.head.signature ? sends_o[ask_i.head.row] && !ask_i.part.own : ask_plan.sends;
   assign ask_keeps_o = ask_i.head.signature ? keeps_signature_q[ask_i.head.row] && !ask_i.part.other : ask_plan.keeps;
 
   // A token across the middle of recursive halving is for both.
@@ -90,7 +94,7 @@ module coll_roles #(
     division_o = '0;
     if (in_valid_i && in_head_i.signature) begin
       division_o.keep = keeps_signature_q[in_head_i.row] && !in_part_i.other;
-      division_o.send = sends_signature_q[in_head_i.row] && !in_part_i.own;
+      division_o.send = sends_o[in_head_i.row] && !in_part_i.own;
     end else if (in_valid_i) begin
       division_o.keep   = plan.keeps && mine;
       division_o.send   = plan.sends && theirs;

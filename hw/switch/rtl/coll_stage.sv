@@ -151,7 +151,7 @@ module coll_stage #(
 
   // ---------------------------------------------------------------- treatment of tokens
 
-  logic [31:0] takes, alone, last_stage;
+  logic [31:0] takes, alone, last_stage, sends;
   logic ask_sends, ask_keeps;
   alcor_abi_pkg::division_t division;
 
@@ -166,6 +166,7 @@ module coll_stage #(
       .takes_o    (takes),
       .alone_o    (alone),
       .final_o    (last_stage),
+      .sends_o    (sends),
       .ask_i      (ask_i),
       .ask_sends_o(ask_sends),
       .ask_keeps_o(ask_keeps),
@@ -284,14 +285,13 @@ module coll_stage #(
   alcor_abi_pkg::row_t tell_row;
   alcor_abi_pkg::flow_t tell_flow;
 
-  coll_announce #(
-      .STAGE(STAGE)
-  ) u_announce (
+  coll_announce u_announce (
       .clk_i         (clk_i),
       .rst_ni        (rst_ni),
       .shape_i       (shape_i),
       .begin_i       (events_i.begins),
       .announce_i    (events_i.announce),
+      .sends_i       (sends),
       .active_i      (collectives_i.active),
       .parity_i      (collectives_i.parity),
       .heard_i       ({rx_tells, rx_row}),
