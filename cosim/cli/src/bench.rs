@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use alcor::{Board, Job, Rank};
 use alcor_abi::board::capabilities;
-use alcor_cosim::{SimBoard, SimCluster};
+use alcor_cosim::{Profile, SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
-use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, plot, queues, rma};
+use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, path, plot, queues, rma};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -115,6 +115,11 @@ pub struct Args {
     /// names, or their beginnings up to a hyphen, for example `rate,send-8`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     rows: Vec<String>,
+    /// Measure `bench host` behind the host port of this profile instead: times of whole operations
+    /// in simulated time, on rma2-wide, and with several boards on u280; with --config on that
+    /// configuration alone
+    #[arg(long, value_name = "NAME", value_parser = profile_by_name())]
+    profile: Option<Profile>,
     /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, the bandwidth of
     /// `bench messages`, or the rows of `bench collectives`, into this SVG file
     #[arg(long, value_name = "FILE")]
@@ -140,8 +145,11 @@ pub fn run(args: &Args) -> CommandResult {
     if !args.rows.is_empty() && args.subject != Subject::Messages {
         return Err(Error::NoRowsToChoose);
     }
-    let store = match (&args.ops[..], &args.rows[..]) {
-        ([], []) => args.store.open(&args.subject.key())?,
+    if args.profile.is_some() && args.subject != Subject::Host {
+        return Err(Error::NoProfileToChoose);
+    }
+    let store = match (&args.ops[..], &args.rows[..], args.profile) {
+        ([], [], None) => args.store.open(&args.subject.key())?,
         // A part of the rows must not replace all rows in the next comparison.
         _ => None,
     };
@@ -342,8 +350,31 @@ impl Args {
     }
 
     fn host(&self) -> Result<Report, Error> {
+        if let Some(profile) = self.profile {
+            return self.host_port(profile);
+        }
         let config = self.config.as_deref().unwrap_or("rma2");
         Ok(self.report(Subject::Host, config, "as noted", host::rows(config)?))
+    }
+
+    fn host_port(&self, profile: Profile) -> Result<Report, Error> {
+        let configs = match &self.config {
+            Some(config) => vec![config.as_str()],
+            None => vec!["rma2-wide", "u280"],
+        };
+        let mut rows = Vec::new();
+        for config in &configs {
+            eprintln!("bench host: {config}, profile {profile}");
+            let uri = with_option(config, "profile", profile.name());
+            // Room for a put of 1 MiB.
+            let uri = match self.config {
+                Some(_) => uri,
+                None => with_option(&uri, "NODE_BYTES", "4194304"),
+            };
+            rows.extend(path::rows(open(&uri)?.cluster()?)?);
+        }
+        let config = format!("{}?profile={profile}", configs.join("+"));
+        Ok(self.report(Subject::Host, &config, "as noted", rows))
     }
 
     fn sim(&self) -> Result<Report, Error> {
@@ -470,6 +501,17 @@ fn is_named(row: &str, name: &str) -> bool {
 fn op_by_name() -> impl TypedValueParser<Value = Op> {
     PossibleValuesParser::new(Op::ALL.map(Op::name))
         .try_map(|name| Op::named(&name).ok_or("not the name of a collective"))
+}
+
+/// Reads the name of a profile with latencies.
+fn profile_by_name() -> impl TypedValueParser<Value = Profile> {
+    let has_latencies = |profile: &&Profile| profile.figures().is_some();
+    let names = Profile::ALL
+        .iter()
+        .filter(has_latencies)
+        .map(|profile| profile.name());
+    PossibleValuesParser::new(names)
+        .try_map(|name| Profile::from_name(&name).ok_or("not the name of a profile"))
 }
 
 /// Opens boards and measures collectives on them.

@@ -96,6 +96,9 @@ pub enum Error {
     /// Only one benchmark has rows to choose from.
     #[error("--rows selects rows of `bench messages`, and applies to no other benchmark")]
     NoRowsToChoose,
+    /// Only one benchmark has a host port to choose.
+    #[error("--profile selects the host port of `bench host`, and applies to no other benchmark")]
+    NoProfileToChoose,
     /// No measured configuration has a row of this name.
     #[error(
         "`--rows {0}` names no row of `bench messages`; rows begin with rate, send-8, put, \
@@ -263,6 +266,7 @@ impl From<&Error> for Exit {
             | Error::NoTracedBench
             | Error::NoOpsToChoose
             | Error::NoRowsToChoose
+            | Error::NoProfileToChoose
             | Error::NoSuchRows(_)
             | Error::BadLogPath(_)
             | Error::OneBoard { .. }
