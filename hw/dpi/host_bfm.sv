@@ -21,6 +21,12 @@ module host_bfm #(
     parameter int unsigned PHIT_W = 256,
     /// Bits of a beat of the coprocessors' streams.
     parameter int unsigned DATA_W = 32,
+    /// Bits of a beat of the DMA port.
+    parameter int unsigned DMA_W = 32,
+    /// Bits of the AXI pins that the board drives: 6 words, and read data; derived, not to be set.
+    localparam int unsigned AxiInW = 192 + DMA_W,
+    /// Bits of the AXI pins that the host drives: 10 words, and write data; derived, not to be set.
+    localparam int unsigned AxiOutW = 320 + DMA_W,
     /// Link ports that the pins have room for; derived, not to be set.
     localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS,
     /// Bits of a phit with its header and position; derived, not to be set.
@@ -71,9 +77,9 @@ module host_bfm #(
     input  logic [RANKS-1:0][15:0]      phit_words_i,
 
     /// AXI pins, in the layout of `alcor_axi_tick`'s argument.
-    input  bit   [95:0]                 axi_i,
+    input  bit   [AxiInW-1:0]           axi_i,
     /// AXI pins, in the layout of its answer.
-    output bit   [319:0]                axi_o,
+    output bit   [AxiOutW-1:0]          axi_o,
 
     /// Phits and credits that the board sends, a link_flow_t for each link.
     input  logic [LinkN-1:0][LinkFlowW-1:0] link_i,
@@ -99,7 +105,7 @@ module host_bfm #(
   import "DPI-C" function void alcor_monitor(
     input longint unsigned handle, input bit [MonitorW-1:0] in_bits, output bit [63:0] out_bits);
   import "DPI-C" function void alcor_axi_tick(
-    input longint unsigned handle, input bit [95:0] in_bits, output bit [319:0] out_bits);
+    input longint unsigned handle, input bit [AxiInW-1:0] in_bits, output bit [AxiOutW-1:0] out_bits);
 
   import "DPI-C" function void alcor_memory(
     input longint unsigned handle, input bit [MemoryW-1:0] in_bits, output bit [63:0] out_bits);
@@ -167,7 +173,7 @@ module host_bfm #(
   bit [MoveW-1:0] moves;
   bit [MonitorW-1:0] monitor;
   bit [63:0] unused;
-  bit [319:0] pins;
+  bit [AxiOutW-1:0] pins;
   bit [CallW-1:0] inward;
 
   always_comb begin

@@ -91,6 +91,8 @@ module sim_top #(
 
   localparam int unsigned LinkN = LINKS == 0 ? 1 : LINKS;
   localparam int unsigned LinkW = PHIT_W + PhitHeadW;
+  // Bits of a beat of the DMA port, as in core.
+  localparam int unsigned DmaDataW = LINKS == 0 ? DATA_W : PHIT_W;
   // With link ends, the simulator sees words of frames in the places of phits.
   localparam int unsigned WireDataW = FRAMES ? MacW : PHIT_W;
   localparam int unsigned WireW = WireDataW + PhitHeadW;
@@ -100,8 +102,8 @@ module sim_top #(
   logic [RANKS-1:0][31:0] move_data;
   logic [RANKS-1:0][3:0] monitor_valid, monitor_last;
   logic [RANKS-1:0][3:0][DATA_W-1:0] monitor_data;
-  bit [95:0] to_host;
-  bit [319:0] from_host;
+  bit [191+DmaDataW:0] to_host;
+  bit [319+DmaDataW:0] from_host;
   // By the direction as the board sees it.
   logic [LinkN-1:0][LinkFlowW-1:0] link_in, link_out;
   logic [LinkN-1:0][LinkW-1:0] phit_in, phit_out;
@@ -169,7 +171,8 @@ module sim_top #(
       .RANKS (RANKS),
       .LINKS (LINKS),
       .PHIT_W(WireDataW),
-      .DATA_W(DATA_W)
+      .DATA_W(DATA_W),
+      .DMA_W (DmaDataW)
   ) u_host_bfm (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
@@ -232,7 +235,8 @@ module sim_top #(
   alcor_abi_pkg::lite_answer_t lite_answer;
   alcor_abi_pkg::dma_request_t dma_request;
   alcor_abi_pkg::dma_answer_t dma_answer;
-  logic [31:0] dma_rdata;
+  alcor_abi_pkg::host_copy_t copy;
+  logic [DmaDataW-1:0] dma_rdata;
 
   // The words of `alcor_axi_tick`. The links page, the highest bit of an address, is read by `peek_addr_i` alone.
   assign lite_request = {
@@ -241,12 +245,14 @@ module sim_top #(
   };
   assign dma_request = {
     from_host[8], from_host[128+:32], from_host[9], from_host[10], from_host[11],
-    from_host[12], from_host[256+:32], from_host[288+:8], from_host[13]
+    from_host[12], from_host[160+:32], from_host[192+:8], from_host[13]
   };
   assign to_host = {
     dma_rdata,
+    19'd0, copy.bytes, copy.destination, copy.source,
     lite_answer.rdata,
-    18'd0, dma_answer.rlast, dma_answer.rvalid, dma_answer.arready, dma_answer.bvalid, dma_answer.wready, dma_answer.awready,
+    17'd0, copy.valid, dma_answer.rlast, dma_answer.rvalid, dma_answer.arready, dma_answer.bvalid, dma_answer.wready,
+    dma_answer.awready,
     3'd0, lite_answer.rvalid, lite_answer.arready, lite_answer.bvalid, lite_answer.wready, lite_answer.awready
   };
 
@@ -285,11 +291,13 @@ module sim_top #(
       .lite_i     (lite_request),
       .lite_o     (lite_answer),
       .dma_i      (dma_request),
-      .dma_wdata_i(from_host[192+:32]),
-      .dma_wstrb_i(from_host[224+:4]),
+      .dma_wdata_i(from_host[320+:DmaDataW]),
+      .dma_wstrb_i(from_host[256+:DmaDataW/8]),
       .dma_o      (dma_answer),
       .dma_rdata_o(dma_rdata),
       .irq_o      (irq),
+      .copy_o      (copy),
+      .copy_ready_i(from_host[14]),
       .link_i     (link_in),
       .link_phit_i(phit_in),
       .link_o     (link_out),

@@ -24,6 +24,7 @@ rma/rtl/rma_receive_requests.sv
 rma/rtl/rma_receive_replies.sv
 rma/rtl/rma_completion_queue.sv
 rma/rtl/rma_registers.sv
+rma/rtl/rma_host_ring.sv
 rma/rtl/rma_reports.sv
 rma/rtl/rma_rank_reset.sv
 rma/rtl/rma_rank_control.sv

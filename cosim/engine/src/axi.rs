@@ -79,14 +79,6 @@ impl LiteMaster {
         self.queue.push_back(access);
     }
 
-    /// The next edge at which it may act; the next one while an access is at the pins.
-    pub(crate) fn due(&self, now: u64) -> u64 {
-        match self.phase {
-            Phase::Idle => self.queue.front().map_or(u64::MAX, |access| access.due),
-            Phase::Write { .. } | Phase::Read { .. } => now + 1,
-        }
-    }
-
     /// An edge.
     pub(crate) fn tick(&mut self, now: u64, pins: LiteIn) -> (LiteOut, Option<Answer>) {
         let mut answer = None;

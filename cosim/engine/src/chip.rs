@@ -184,7 +184,7 @@ impl Chip {
         }
         self.mailbox_mut().reset();
         self.instance
-            .set(&self.axi_enable, u64::from(self.mailbox().has_link()))?;
+            .set(&self.axi_enable, u64::from(self.mailbox().uses_axi()))?;
         self.instance.set(&self.rst_n, 0)?;
         self.clock(RESET_CYCLES)?;
         self.instance.set(&self.rst_n, 1)?;
@@ -254,9 +254,15 @@ impl Chip {
         if self.mailbox().is_setting() {
             return Ok(false);
         }
-        let has_link = u64::from(self.mailbox().has_link());
-        self.instance.set(&self.axi_enable, has_link)?;
+        let uses_axi = u64::from(self.mailbox().uses_axi());
+        self.instance.set(&self.axi_enable, uses_axi)?;
         Ok(true)
+    }
+
+    /// Takes copies into host memory from the board from now on ([`Mailbox::take_copies`]).
+    pub(crate) fn begin_copies(&mut self) -> Result<(), CosimError> {
+        self.mailbox_mut().begin_copies();
+        Ok(self.instance.set(&self.axi_enable, 1)?)
     }
 
     fn drive_setting(&mut self, address: u32, value: u32) -> Result<(), CosimError> {

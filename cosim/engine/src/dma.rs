@@ -1,29 +1,29 @@
-//! The AXI4 master of a host link: transfers to and from node memory.
+//! The AXI4 master of a host link: accesses through the memory BAR, DMA transfers, and copies into
+//! host memory.
 //!
-//! There is one engine for each direction, like an XDMA with one channel each. An engine serves
-//! transfers in the order of their calls, one burst at a time.
+//! Accesses through the BAR keep their order: a read begins after all earlier writes have been
+//! answered. The DMA has one engine for each direction, like an XDMA with one channel each, and an
+//! engine for copies. Each serves transfers in the order of their calls. The port takes one burst
+//! at a time in each direction: accesses through the BAR go first, then copies.
 
 use std::collections::VecDeque;
 
-/// Bytes of a beat.
-const BEAT: u32 = 4;
-/// Beats of the longest burst.
-const BURST: u32 = 256;
-/// No burst crosses a multiple of this.
-const BOUNDARY: u32 = 4096;
+/// Bytes of the longest burst, and no burst crosses a multiple of this.
+const BURST: u32 = 4096;
 
 /// Signals that the model drives, sampled in the cycle that ends.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct DmaIn {
+pub(crate) struct DmaIn<'a> {
     pub(crate) awready: bool,
     pub(crate) wready: bool,
     pub(crate) bvalid: bool,
     pub(crate) arready: bool,
     pub(crate) rvalid: bool,
-    pub(crate) rdata: u32,
+    pub(crate) rdata: &'a [u32],
 }
 
 /// Signals that the host drives in the cycle that begins; lengths are those of AXI, beats less one.
+/// Write data and strobes are written where they belong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DmaOut {
     pub(crate) awvalid: bool,
@@ -33,64 +33,122 @@ pub(crate) struct DmaOut {
     pub(crate) arvalid: bool,
     pub(crate) rready: bool,
     pub(crate) awaddr: u32,
-    pub(crate) awlen: u32,
-    pub(crate) wdata: u32,
-    pub(crate) wstrb: u32,
     pub(crate) araddr: u32,
     pub(crate) arlen: u32,
+    pub(crate) wstrb: u64,
+}
+
+/// The purpose of a transfer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A number of posted writes through the BAR.
+    Posted { rank: usize, posts: usize },
+    /// A read through the BAR.
+    Bar { rank: usize },
+    /// A DMA transfer.
+    Dma { rank: usize },
+    /// A copy to a bus address.
+    Copy { destination: u64 },
 }
 
 /// A transfer that is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Done {
-    pub(crate) rank: usize,
-    /// The data of a read; `None` after a write.
-    pub(crate) data: Option<Vec<u8>>,
+    pub(crate) purpose: Purpose,
+    /// The data of a read; empty after a write.
+    pub(crate) data: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Transfer {
     due: u64,
-    rank: usize,
+    purpose: Purpose,
     /// Byte address on the bus.
     address: u32,
-    /// The data to write, or the destination of a read: whole words from `address` rounded down.
-    words: Vec<u32>,
-    len: usize,
+    /// The data to write, or the destination of a read: whole beats from `address` rounded down.
+    beats: Vec<u8>,
+    /// By byte of `beats`: the byte is part of the transfer.
+    is_used: Vec<bool>,
+    /// A read through the BAR begins after this number of writes through the BAR.
+    after: u64,
 }
 
 impl Transfer {
-    fn new(due: u64, rank: usize, address: u32, len: usize) -> Self {
-        let words = (address % BEAT) as usize + len;
+    fn new(due: u64, purpose: Purpose, address: u32, len: usize, beat: usize) -> Self {
+        let skip = address as usize % beat;
+        let bytes = (skip + len).next_multiple_of(beat);
+        let mut is_used = vec![false; bytes];
+        is_used[skip..skip + len].fill(true);
         Self {
             due,
-            rank,
+            purpose,
             address,
-            words: vec![0; words.div_ceil(BEAT as usize)],
-            len,
+            beats: vec![0; bytes],
+            is_used,
+            after: 0,
         }
     }
 
-    /// Bytes that the transfer has in word `index`, as strobes.
-    fn strobes(&self, index: usize) -> u32 {
-        let skip = (self.address % BEAT) as usize;
-        let first = index * BEAT as usize;
-        (0..BEAT as usize)
-            .filter(|byte| (skip..skip + self.len).contains(&(first + byte)))
-            .fold(0, |strobes, byte| strobes | 1 << byte)
+    fn write(due: u64, purpose: Purpose, address: u32, data: &[u8], beat: usize) -> Self {
+        let mut transfer = Self::new(due, purpose, address, data.len(), beat);
+        let skip = address as usize % beat;
+        transfer.beats[skip..skip + data.len()].copy_from_slice(data);
+        transfer
     }
 
-    /// The burst that starts with word `index`.
-    fn burst(&self, index: usize) -> Burst {
-        let address = self.address / BEAT * BEAT + index as u32 * BEAT;
-        let room = (BOUNDARY - address % BOUNDARY) / BEAT;
-        let beats = BURST.min(room).min((self.words.len() - index) as u32);
+    /// Adds a word to a transfer of one beat. Returns whether the word belongs to the beat, and lies
+    /// behind all words of the beat.
+    fn add(&mut self, due: u64, of: usize, address: u32, data: &[u8], beat: usize) -> bool {
+        let place = address as usize % beat;
+        let begin = self.address as usize / beat;
+        let Purpose::Posted { rank, posts } = &mut self.purpose else {
+            return false;
+        };
+        let is_behind = self.is_used.iter().skip(place).all(|is_used| !is_used);
+        let fits = self.beats.len() == beat && place + data.len() <= beat;
+        if self.due != due || *rank != of || !fits || !is_behind || begin != address as usize / beat
+        {
+            return false;
+        }
+        *posts += 1;
+        self.beats[place..place + data.len()].copy_from_slice(data);
+        self.is_used[place..place + data.len()].fill(true);
+        true
+    }
+
+    /// The burst that starts with the byte at `first` of the beats.
+    fn burst(&self, first: usize, beat: usize) -> Burst {
+        let address = self.address / beat as u32 * beat as u32 + first as u32;
+        let room = (BURST - address % BURST).min(256 * beat as u32) as usize;
         Burst {
-            address,
-            first: index,
-            beats: beats as usize,
+            // The first beat may begin in its middle.
+            address: address.max(self.address),
+            first,
+            beats: room.min(self.beats.len() - first) / beat,
             done: 0,
             address_pending: true,
+        }
+    }
+
+    fn strobes(&self, first: usize, beat: usize) -> u64 {
+        let used = &self.is_used[first..first + beat];
+        let bit = |(at, &is_used): (usize, &bool)| u64::from(is_used) << at;
+        used.iter().enumerate().map(bit).sum()
+    }
+
+    fn written(self) -> Done {
+        Done {
+            purpose: self.purpose,
+            data: Vec::new(),
+        }
+    }
+
+    fn read(self) -> Done {
+        let used = self.beats.iter().zip(&self.is_used);
+        let used = used.filter(|(_, is_used)| **is_used);
+        Done {
+            data: used.map(|(&byte, _)| byte).collect(),
+            purpose: self.purpose,
         }
     }
 }
@@ -98,139 +156,224 @@ impl Transfer {
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     address: u32,
-    /// The transfer's word that the first beat carries.
+    /// The byte of the transfer's beats that the first beat begins with.
     first: usize,
     beats: usize,
     done: usize,
     address_pending: bool,
 }
 
-/// One direction's engine: its transfers, and the burst of the first of them that is under way.
+/// One direction of the port: queues in the order of their precedence, and the burst under way with
+/// the number of its queue.
 #[derive(Debug, Default)]
-struct Engine {
-    queue: VecDeque<Transfer>,
-    burst: Option<Burst>,
+struct Channel {
+    queues: [VecDeque<Transfer>; 3],
+    burst: Option<(usize, Burst)>,
+    /// By queue: bytes of its first transfer that earlier bursts have moved.
+    moved: [usize; 3],
+    /// By queue: the edge at which the link has carried the earlier bursts.
+    carried: [u64; 3],
 }
 
-impl Engine {
+const BAR: usize = 0;
+const COPY: usize = 1;
+const DMA: usize = 2;
+
+impl Channel {
+    fn due_of(&self, queue: usize) -> Option<u64> {
+        let first = self.queues[queue].front()?;
+        Some(first.due.max(self.carried[queue]))
+    }
+
     /// The next edge at which it may act; the next one while a burst is at the pins.
     fn due(&self, now: u64) -> u64 {
         if self.burst.is_some() {
             return now + 1;
         }
-        self.queue.front().map_or(u64::MAX, |transfer| transfer.due)
+        let due = (0..self.queues.len()).filter_map(|queue| self.due_of(queue));
+        due.min().map_or(u64::MAX, |due| due.max(now + 1))
     }
 
-    fn start(&mut self, now: u64) {
-        if self.burst.is_none() {
-            self.burst = self
-                .queue
-                .front()
-                .filter(|transfer| transfer.due <= now)
-                .map(|transfer| transfer.burst(0));
+    fn start(&mut self, now: u64, beat: usize, may_start: impl Fn(&Transfer) -> bool) {
+        if self.burst.is_some() {
+            return;
         }
+        let is_due = |queue: &usize| self.due_of(*queue).is_some_and(|due| due <= now);
+        let is_free = |queue: &usize| self.queues[*queue].front().is_some_and(&may_start);
+        let queue = (0..self.queues.len()).find(|queue| is_due(queue) && is_free(queue));
+        let Some(queue) = queue else { return };
+        let Some(transfer) = self.queues[queue].front() else {
+            return;
+        };
+        let burst = transfer.burst(self.moved[queue], beat);
+        // The link is no faster than its payload rate.
+        let bytes = (burst.beats * beat) as u64;
+        self.carried[queue] = now + bytes * RATE.1 / RATE.0;
+        self.burst = Some((queue, burst));
     }
 
-    /// The burst is over: on to the next one, or the transfer is done.
-    fn proceed(&mut self) -> Option<Transfer> {
-        let burst = self.burst.take()?;
-        let transfer = self.queue.front()?;
-        let next = burst.first + burst.beats;
-        if next < transfer.words.len() {
-            self.burst = Some(transfer.burst(next));
-            None
-        } else {
-            self.queue.pop_front()
+    /// The burst is over. Returns the transfer if it is over too.
+    fn proceed(&mut self, beat: usize) -> Option<Transfer> {
+        let (queue, burst) = self.burst.take()?;
+        let first = self.queues[queue].front()?;
+        self.moved[queue] += burst.beats * beat;
+        if self.moved[queue] < first.beats.len() {
+            return None;
         }
+        self.moved[queue] = 0;
+        self.queues[queue].pop_front()
     }
 }
 
-/// The DMA engines of both directions.
-#[derive(Debug, Default)]
+/// Payload that a Gen3 x16 link carries: 256 bytes in 5 cycles, which are 12.8 GB/s at 250 MHz.
+const RATE: (u64, u64) = (256, 5);
+
+/// The AXI4 master.
+#[derive(Debug)]
 pub(crate) struct DmaMaster {
-    store: Engine,
-    load: Engine,
+    /// Bytes of a beat.
+    beat: usize,
+    write: Channel,
+    read: Channel,
+    /// Writes through the BAR that were called for, and that have been answered.
+    posted: u64,
+    answered: u64,
 }
 
 impl DmaMaster {
-    /// Queues a transfer to the board; `data` is not empty.
-    pub(crate) fn store(&mut self, due: u64, rank: usize, address: u32, data: &[u8]) {
-        let mut transfer = Transfer::new(due, rank, address, data.len());
-        let skip = (address % BEAT) as usize;
-        for (at, &byte) in data.iter().enumerate() {
-            transfer.words[(skip + at) / 4] |= u32::from(byte) << (8 * ((skip + at) % 4));
+    /// A master for a port with beats of `beat` bytes.
+    pub(crate) fn new(beat: usize) -> Self {
+        Self {
+            beat,
+            write: Channel::default(),
+            read: Channel::default(),
+            posted: 0,
+            answered: 0,
         }
-        self.store.queue.push_back(transfer);
     }
 
-    /// Queues a transfer from the board; `len` is not zero.
+    /// Queues a posted write through the BAR. Words that follow one another in a beat become one
+    /// burst, as in a write-combining buffer.
+    pub(crate) fn post(&mut self, due: u64, rank: usize, address: u32, data: &[u8]) {
+        let beat = self.beat;
+        // The first transfer may be at the pins.
+        let is_open = self.write.queues[BAR].len() > usize::from(self.write.burst.is_some());
+        let last = self.write.queues[BAR].back_mut().filter(|_| is_open);
+        if last.is_some_and(|last| last.add(due, rank, address, data, beat)) {
+            return;
+        }
+        let purpose = Purpose::Posted { rank, posts: 1 };
+        let transfer = Transfer::write(due, purpose, address, data, beat);
+        self.write.queues[BAR].push_back(transfer);
+        self.posted += 1;
+    }
+
+    /// Queues a read through the BAR.
+    pub(crate) fn load_bar(&mut self, due: u64, rank: usize, address: u32, len: usize) {
+        let mut transfer = Transfer::new(due, Purpose::Bar { rank }, address, len, self.beat);
+        transfer.after = self.posted;
+        self.read.queues[BAR].push_back(transfer);
+    }
+
+    /// Queues a DMA transfer to the board; `data` is not empty.
+    pub(crate) fn store(&mut self, due: u64, rank: usize, address: u32, data: &[u8]) {
+        let transfer = Transfer::write(due, Purpose::Dma { rank }, address, data, self.beat);
+        self.write.queues[DMA].push_back(transfer);
+    }
+
+    /// Queues a DMA transfer from the board; `len` is not zero.
     pub(crate) fn load(&mut self, due: u64, rank: usize, address: u32, len: usize) {
-        self.load
-            .queue
-            .push_back(Transfer::new(due, rank, address, len));
+        let transfer = Transfer::new(due, Purpose::Dma { rank }, address, len, self.beat);
+        self.read.queues[DMA].push_back(transfer);
+    }
+
+    /// Queues a copy into host memory; `len` is not zero.
+    pub(crate) fn copy(&mut self, due: u64, address: u32, destination: u64, len: usize) {
+        let purpose = Purpose::Copy { destination };
+        let transfer = Transfer::new(due, purpose, address, len, self.beat);
+        self.read.queues[COPY].push_back(transfer);
     }
 
     /// The next edge at which it may act; the next one while a burst is at the pins.
     pub(crate) fn due(&self, now: u64) -> u64 {
-        self.store.due(now).min(self.load.due(now))
+        self.write.due(now).min(self.read.due(now))
     }
 
-    /// An edge. Both directions may end a transfer at it.
-    pub(crate) fn tick(&mut self, now: u64, pins: DmaIn) -> (DmaOut, [Option<Done>; 2]) {
+    /// An edge. Both directions may end a transfer at it. `data` gets the write data.
+    pub(crate) fn tick(
+        &mut self,
+        now: u64,
+        pins: DmaIn<'_>,
+        data: &mut [u32],
+    ) -> (DmaOut, [Option<Done>; 2]) {
         let mut out = DmaOut::default();
-        let stored = self.tick_store(now, pins, &mut out);
-        let loaded = self.tick_load(now, pins, &mut out);
-        (out, [stored, loaded])
+        let written = self.tick_write(now, pins, &mut out, data);
+        let read = self.tick_read(now, pins, &mut out);
+        (out, [written, read])
     }
 
-    fn tick_store(&mut self, now: u64, pins: DmaIn, out: &mut DmaOut) -> Option<Done> {
+    fn tick_write(
+        &mut self,
+        now: u64,
+        pins: DmaIn<'_>,
+        out: &mut DmaOut,
+        data: &mut [u32],
+    ) -> Option<Done> {
+        let beat = self.beat;
         let mut done = None;
-        if let Some(burst) = &mut self.store.burst {
+        if let Some((queue, burst)) = &mut self.write.burst {
             burst.address_pending &= !pins.awready;
             if burst.done < burst.beats && pins.wready {
                 burst.done += 1;
             }
             if !burst.address_pending && burst.done == burst.beats && pins.bvalid {
-                done = self.store.proceed().map(|transfer| Done {
-                    rank: transfer.rank,
-                    data: None,
-                });
+                self.answered += u64::from(*queue == BAR);
+                done = self.write.proceed(beat).map(Transfer::written);
             }
         }
-        self.store.start(now);
-        if let (Some(burst), Some(transfer)) = (&self.store.burst, self.store.queue.front()) {
+        self.write.start(now, beat, |_| true);
+        if let Some((queue, burst)) = self.write.burst
+            && let Some(transfer) = self.write.queues[queue].front()
+        {
             out.awvalid = burst.address_pending;
             out.awaddr = burst.address;
-            out.awlen = burst.beats as u32 - 1;
             out.bready = true;
             if burst.done < burst.beats {
-                let word = burst.first + burst.done;
+                let first = burst.first + burst.done * beat;
                 out.wvalid = true;
                 out.wlast = burst.done + 1 == burst.beats;
-                out.wdata = transfer.words[word];
-                out.wstrb = transfer.strobes(word);
+                out.wstrb = transfer.strobes(first, beat);
+                let (words, _) = transfer.beats[first..first + beat].as_chunks();
+                for (place, word) in data.iter_mut().zip(words) {
+                    *place = u32::from_le_bytes(*word);
+                }
             }
         }
         done
     }
 
-    fn tick_load(&mut self, now: u64, pins: DmaIn, out: &mut DmaOut) -> Option<Done> {
+    fn tick_read(&mut self, now: u64, pins: DmaIn<'_>, out: &mut DmaOut) -> Option<Done> {
+        let beat = self.beat;
         let mut done = None;
-        if let (Some(burst), Some(transfer)) = (&mut self.load.burst, self.load.queue.front_mut()) {
+        if let Some((queue, burst)) = &mut self.read.burst
+            && let Some(transfer) = self.read.queues[*queue].front_mut()
+        {
             burst.address_pending &= !pins.arready;
             if !burst.address_pending && pins.rvalid {
-                transfer.words[burst.first + burst.done] = pins.rdata;
+                let first = burst.first + burst.done * beat;
+                let (places, _) = transfer.beats[first..first + beat].as_chunks_mut();
+                for (place, word) in places.iter_mut().zip(pins.rdata) {
+                    *place = word.to_le_bytes();
+                }
                 burst.done += 1;
                 if burst.done == burst.beats {
-                    done = self.load.proceed().map(|transfer| Done {
-                        rank: transfer.rank,
-                        data: Some(bytes(&transfer)),
-                    });
+                    done = self.read.proceed(beat).map(Transfer::read);
                 }
             }
         }
-        self.load.start(now);
-        if let Some(burst) = &self.load.burst {
+        let answered = self.answered;
+        self.read.start(now, beat, |first| first.after <= answered);
+        if let Some((_, burst)) = &self.read.burst {
             out.arvalid = burst.address_pending;
             out.araddr = burst.address;
             out.arlen = burst.beats as u32 - 1;
@@ -240,105 +383,203 @@ impl DmaMaster {
     }
 }
 
-fn bytes(transfer: &Transfer) -> Vec<u8> {
-    let skip = (transfer.address % BEAT) as usize;
-    let all = transfer.words.iter().flat_map(|word| word.to_le_bytes());
-    all.skip(skip).take(transfer.len).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A slave that takes and gives a beat in every cycle that `ready` allows.
+    /// A slave that takes and gives a beat in every cycle that `ready` allows. Returns what ended,
+    /// with the times, and the write bursts: address, and strobes of each beat.
+    struct Slave {
+        memory: Vec<u8>,
+        done: Vec<(u64, Done)>,
+        bursts: Vec<(u32, Vec<u64>)>,
+    }
+
     fn play(
         master: &mut DmaMaster,
-        memory: &mut [u8],
+        memory: Vec<u8>,
+        cycles: u64,
         ready: impl Fn(u64) -> bool,
-    ) -> Vec<(u64, Done)> {
-        let (mut pins, mut was, mut done) = (DmaIn::default(), DmaOut::default(), Vec::new());
-        let (mut write, mut read, mut answer) = (None::<u32>, None::<(u32, u32)>, false);
-        for now in 0..20_000 {
+    ) -> Slave {
+        let beat = master.beat;
+        let mut slave = Slave {
+            memory,
+            done: Vec::new(),
+            bursts: Vec::new(),
+        };
+        let (mut was, mut data) = (DmaOut::default(), vec![0_u32; beat / 4]);
+        let (mut awready, mut wready, mut bvalid, mut arready, mut rvalid) =
+            (false, false, false, false, false);
+        let (mut write, mut read) = (None::<u32>, None::<(u32, u32)>);
+        for now in 0..cycles {
+            let mut words = vec![0; beat / 4];
+            if let Some((at, _)) = read {
+                let from = (at as usize / beat * beat) % slave.memory.len();
+                let (found, _) = slave.memory[from..from + beat].as_chunks();
+                let found = found.iter().map(|word| u32::from_le_bytes(*word));
+                words = found.collect();
+            }
             // Transfers of the cycle that ends.
-            if was.awvalid && pins.awready {
-                assert!(was.awaddr % BOUNDARY + (was.awlen + 1) * BEAT <= BOUNDARY);
+            if was.awvalid && awready {
                 write = Some(was.awaddr);
+                slave.bursts.push((was.awaddr, Vec::new()));
             }
-            if was.wvalid && pins.wready {
+            if was.wvalid && wready {
                 let at = write.as_mut().unwrap();
-                for byte in (0..4).filter(|byte| was.wstrb >> byte & 1 != 0) {
-                    memory[*at as usize + byte] = was.wdata.to_le_bytes()[byte];
+                let from = *at as usize / beat * beat;
+                for byte in (0..beat).filter(|byte| was.wstrb >> byte & 1 != 0) {
+                    slave.memory[from + byte] = data[byte / 4].to_le_bytes()[byte % 4];
                 }
-                *at += 4;
-                answer = was.wlast;
+                slave.bursts.last_mut().unwrap().1.push(was.wstrb);
+                *at = (from + beat) as u32;
+                if was.wlast {
+                    assert!(from % 4096 + beat <= 4096);
+                    write = None;
+                }
             }
-            if was.bready && pins.bvalid {
-                answer = false;
-                write = None;
-            }
-            if was.arvalid && pins.arready {
+            let answered = was.bready && bvalid;
+            if was.arvalid && arready {
                 read = Some((was.araddr, was.arlen + 1));
             }
+            let pins = DmaIn {
+                awready,
+                wready,
+                bvalid,
+                arready,
+                rvalid,
+                rdata: &words,
+            };
+            let was_write = was.wvalid && wready && was.wlast;
             if was.rready
-                && pins.rvalid
+                && rvalid
                 && let Some((at, left)) = &mut read
             {
-                (*at, *left) = (*at + 4, *left - 1);
+                (*at, *left) = ((*at as usize / beat * beat + beat) as u32, *left - 1);
                 if *left == 0 {
                     read = None;
                 }
             }
-            let (out, ended) = master.tick(now, pins);
-            done.extend(ended.into_iter().flatten().map(|done| (now, done)));
+            let (out, ended) = master.tick(now, pins, &mut data);
+            let ended = ended.into_iter().flatten().map(|done| (now, done));
+            slave.done.extend(ended);
             was = out;
             let next = ready(now);
-            pins = DmaIn {
-                awready: next && write.is_none(),
-                wready: next && write.is_some() && !answer,
-                bvalid: answer && !(was.wvalid),
-                arready: next && read.is_none(),
-                rvalid: next && read.is_some(),
-                rdata: read.map_or(0, |(at, _)| {
-                    u32::from_le_bytes(memory[at as usize..at as usize + 4].try_into().unwrap())
-                }),
-            };
+            bvalid = was_write || (bvalid && !answered);
+            awready = next && write.is_none() && !bvalid;
+            wready = next && write.is_some();
+            arready = next && read.is_none();
+            rvalid = next && read.is_some();
         }
-        done
+        slave
     }
 
     #[test]
     fn any_range_arrives_and_comes_back() {
-        for (seed, (at, len)) in [
-            (0, 1),
-            (1, 1),
-            (3, 2),
-            (5, 11),
-            (4090, 12),
-            (2, 4096),
-            (1000, 3000),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let data: Vec<u8> = (0..len).map(|n| (n * 7 + seed + 1) as u8).collect();
-            let mut memory = vec![0xee; 8192];
-            let mut master = DmaMaster::default();
-            master.store(10, 1, at as u32, &data);
-            let done = play(&mut master, &mut memory, |now| now % (seed as u64 + 1) == 0);
-            assert_eq!(done.len(), 1);
-            assert_eq!((done[0].1.rank, &done[0].1.data), (1, &None));
-            let mut expected = vec![0xee; 8192];
-            expected[at..at + len].copy_from_slice(&data);
-            assert!(memory == expected, "range {at}+{len}");
-            master.load(10, 2, at as u32, len);
-            let done = play(&mut master, &mut memory, |now| now % (seed as u64 + 1) == 0);
-            assert_eq!(
-                done[0].1,
-                Done {
-                    rank: 2,
-                    data: Some(data)
-                }
-            );
+        for beat in [4, 32, 64] {
+            for (seed, (at, len)) in [
+                (0, 1),
+                (1, 1),
+                (3, 2),
+                (5, 11),
+                (4090, 12),
+                (2, 4096),
+                (1000, 3000),
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let data: Vec<u8> = (0..len).map(|n| (n * 7 + seed + 1) as u8).collect();
+                let mut master = DmaMaster::new(beat);
+                master.store(10, 1, at as u32, &data);
+                let ready = |now: u64| now.is_multiple_of(seed as u64 + 1);
+                let slave = play(&mut master, vec![0xee; 8192], 20_000, ready);
+                let purpose = Purpose::Dma { rank: 1 };
+                let found: Vec<_> = slave.done.iter().map(|(_, done)| done).collect();
+                let data_of = Vec::new;
+                assert_eq!(found.len(), 1);
+                assert_eq!((&found[0].purpose, &found[0].data), (&purpose, &data_of()));
+                let mut expected = vec![0xee; 8192];
+                expected[at..at + len].copy_from_slice(&data);
+                assert!(
+                    slave.memory == expected,
+                    "range {at}+{len}, beats of {beat}"
+                );
+                master.load(10, 2, at as u32, len);
+                let slave = play(&mut master, slave.memory, 20_000, ready);
+                let purpose = Purpose::Dma { rank: 2 };
+                assert_eq!(slave.done[0].1, Done { purpose, data });
+            }
         }
+    }
+
+    #[test]
+    fn words_of_a_beat_become_one_burst() {
+        let mut master = DmaMaster::new(32);
+        let word = |value: u32| value.to_le_bytes();
+        for (place, value) in [(0x80, 1), (0x84, 2), (0x90, 3), (0x8c, 4), (0xa0, 5)] {
+            master.post(7, 0, place, &word(value));
+        }
+        // Another rank, and another time.
+        master.post(7, 1, 0xa4, &word(6));
+        master.post(8, 1, 0xa8, &word(7));
+        let slave = play(&mut master, vec![0; 256], 200, |_| true);
+        let bursts: Vec<_> = slave
+            .bursts
+            .iter()
+            .map(|(at, strobes)| (*at, strobes[0]))
+            .collect();
+        // The fourth word lies in front of the third one, and so begins a burst of its own.
+        let expected = [
+            (0x80, 0xf_00ff),
+            (0x8c, 0xf000),
+            (0xa0, 0xf),
+            (0xa4, 0xf0),
+            (0xa8, 0xf00),
+        ];
+        assert_eq!(bursts, expected);
+        let posts: Vec<_> = slave
+            .done
+            .iter()
+            .map(|(_, done)| done.purpose.clone())
+            .collect();
+        assert_eq!(posts[0], Purpose::Posted { rank: 0, posts: 3 });
+        assert_eq!(posts[4], Purpose::Posted { rank: 1, posts: 1 });
+    }
+
+    #[test]
+    fn reads_through_the_bar_see_the_writes_before_them() {
+        let mut master = DmaMaster::new(32);
+        // A long transfer keeps the port busy.
+        master.store(0, 0, 4096, &[1; 4096]);
+        master.post(5, 0, 8, &[9; 8]);
+        master.load_bar(5, 0, 8, 8);
+        master.copy(5, 0, 0x77, 16);
+        let slave = play(&mut master, vec![0; 8192], 2000, |_| true);
+        let found = |wanted: &Purpose| {
+            let found = slave
+                .done
+                .iter()
+                .position(|(_, done)| done.purpose == *wanted);
+            found.expect("a transfer")
+        };
+        let bar = found(&Purpose::Bar { rank: 0 });
+        assert_eq!(slave.done[bar].1.data, [9; 8]);
+        assert!(found(&Purpose::Posted { rank: 0, posts: 1 }) < bar);
+        let copy = found(&Purpose::Copy { destination: 0x77 });
+        assert!(copy < bar && slave.done[copy].1.data.len() == 16);
+    }
+
+    #[test]
+    fn a_link_is_no_faster_than_its_rate() {
+        let mut master = DmaMaster::new(64);
+        let data = vec![3; 1 << 16];
+        master.store(0, 0, 0, &data);
+        let slave = play(&mut master, vec![0; 1 << 16], 5000, |_| true);
+        let (end, _) = slave.done[0];
+        let least = data.len() as u64 * RATE.1 / RATE.0;
+        assert!(
+            end >= least - 80 && end < least + 200,
+            "{end} cycles, at least {least}"
+        );
     }
 }

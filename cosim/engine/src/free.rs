@@ -14,7 +14,7 @@ use crate::chip::{Chip, WRITE_CYCLES as BUS_CYCLES};
 use crate::cluster::chips;
 use crate::mailbox::{Post, Want};
 use crate::wire::Windows;
-use crate::{CosimError, Options, Shape};
+use crate::{CosimError, HostCopy, Options, Shape};
 
 /// Cycles of a posted write: the board accepts one per cycle.
 const WRITE_CYCLES: u64 = 1;
@@ -212,7 +212,10 @@ impl FreeBoard {
                     self.write_board(boards, address, value)?;
                 }
                 Some(rank) if rank < self.shape().ranks => {
-                    let posts = &mut vec![Post::new(offset, value)];
+                    let posts = &mut vec![Post::Register {
+                        offset,
+                        data: value,
+                    }];
                     let mailbox = boards.chips[self.number].mailbox_mut();
                     mailbox.post(rank as usize, posts);
                 }
@@ -252,6 +255,18 @@ impl FreeBoard {
             self.step(boards, READ_CYCLES)?;
             boards.chips[self.number].store(rank, at, data)?;
             Ok(true)
+        })
+    }
+
+    /// Takes the [copies into host memory](HostCopy) that the board asks for, from the first call on.
+    ///
+    /// # Errors
+    /// If the model fails.
+    pub fn take_copies(&self) -> Result<Vec<HostCopy>, CosimError> {
+        self.access(|boards| {
+            let chip = &mut boards.chips[self.number];
+            chip.begin_copies()?;
+            Ok(chip.mailbox_mut().take_copies())
         })
     }
 

@@ -159,6 +159,7 @@ pub use config::{Config, Configs, KernelConfig, LinkConfig, Options, Skip};
 pub use error::CosimError;
 pub use free::FreeBoard;
 pub use hardware::{Hardware, ROOT_VARIABLE, core_sources};
+pub use link::HostCopy;
 pub use log::packet::{LoggedPacket, PacketHeader, PhitHeader, Place};
 pub use mailbox::{EFFECT_CYCLES, SETTLE_CYCLES};
 pub use medium::{CableFault, CableOutage, Chance, LinkFaults};

@@ -1,76 +1,161 @@
 //! The PCIe link of a profile with latencies. Host accesses travel through it to the AXI pins.
 
-use crate::axi::{Access, Answer, LiteIn, LiteMaster, LiteOut};
-use crate::dma::{DmaIn, DmaMaster, DmaOut, Done};
+use std::collections::VecDeque;
+
+use alcor_abi::{memory_pages, rank_page};
+
+use crate::Shape;
+use crate::axi::{Access, LiteIn, LiteMaster, LiteOut};
+use crate::dma::{DmaIn, DmaMaster, DmaOut, Done, Purpose};
 use crate::profile::Figures;
 
-/// The answers that came back over the link.
-#[derive(Debug)]
+/// Bytes that a load from the memory BAR moves.
+const LOAD: usize = 8;
+/// Words of the AXI pins in front of read data, and in front of write data.
+const HEAD_IN: usize = 6;
+const HEAD_OUT: usize = 10;
+
+/// The pin by which the host takes copies.
+pub(crate) const TAKES_COPIES: u32 = 1 << 14;
+
+/// A copy of bytes of node memory into host memory that a board asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostCopy {
+    /// Address of the DMA engines ([`FreeBoard::load`](crate::FreeBoard::load)).
+    pub source: u32,
+    /// Address of host memory on the bus.
+    pub destination: u64,
+    /// Length in bytes.
+    pub bytes: u32,
+}
+
+impl HostCopy {
+    /// The copy on the AXI pins, if there is one.
+    pub(crate) fn of(input: &[u32]) -> Option<Self> {
+        (input[0] >> 14 & 1 != 0).then(|| Self {
+            source: input[2],
+            destination: u64::from(input[4]) << 32 | u64::from(input[3]),
+            bytes: input[5],
+        })
+    }
+}
+
+/// An event at the host's end of the link.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    Answer(Answer),
-    Done(Done),
+    /// Posted writes have taken effect on the board. The host does not see this.
+    Posted { rank: usize, posts: usize },
+    /// The data of a load from the memory BAR; the loads of an access arrive in order.
+    Loaded { rank: usize, data: Vec<u8> },
+    /// A DMA transfer is over; data of a read.
+    Moved { rank: usize, data: Vec<u8> },
+    /// Data reaches host memory.
+    Copied { destination: u64, data: Vec<u8> },
 }
 
 /// A link with an XDMA at its board end.
 pub(crate) struct Link {
     pub(crate) figures: &'static Figures,
     node_bytes: u32,
-    lite: LiteMaster,
+    /// Address on the AXI4 port of the board's page.
+    pages: u32,
+    beat: usize,
     dma: DmaMaster,
+    /// The board may hand over a copy in this cycle.
+    takes_copies: bool,
+    /// Copies on their way to host memory, with the edges at which they arrive.
+    copies: VecDeque<(u64, Arrival)>,
 }
 
 impl Link {
-    pub(crate) fn new(figures: &'static Figures, node_bytes: u32) -> Self {
+    pub(crate) fn new(figures: &'static Figures, shape: Shape) -> Self {
+        let beat = 4 * shape.banks();
         Self {
             figures,
-            node_bytes,
-            lite: LiteMaster::new(),
-            dma: DmaMaster::default(),
+            node_bytes: shape.node_bytes,
+            pages: memory_pages(shape.ranks, shape.node_bytes),
+            beat,
+            dma: DmaMaster::new(beat),
+            takes_copies: false,
+            copies: VecDeque::new(),
         }
     }
 
     /// Drops all accesses under way.
     pub(crate) fn reset(&mut self) {
-        *self = Self::new(self.figures, self.node_bytes);
+        self.dma = DmaMaster::new(self.beat);
+        self.takes_copies = false;
+        self.copies.clear();
     }
 
-    /// Sends a register access off at `now`; accesses arrive in the order of these calls.
-    pub(crate) fn access(&mut self, now: u64, rank: usize, address: u32, write: Option<u32>) {
-        self.lite.push(Access {
-            due: now + self.figures.downstream,
-            rank,
-            address,
-            write,
-        });
+    fn place(&self, rank: usize, at: u32) -> u32 {
+        rank as u32 * self.node_bytes + at
     }
 
-    /// Calls for a transfer to node memory.
+    /// Sends a posted register write of a rank off at `now`. Posted writes arrive in the order of
+    /// these calls.
+    pub(crate) fn write(&mut self, now: u64, rank: usize, offset: u32, value: u32) {
+        let address = self.pages + rank_page(rank as u32) + offset;
+        let due = now + self.figures.downstream;
+        self.dma.post(due, rank, address, &value.to_le_bytes());
+    }
+
+    /// Sends a posted write to node memory off, in order with register writes. Returns the number
+    /// of writes.
+    pub(crate) fn post(&mut self, now: u64, rank: usize, at: u32, data: &[u8]) -> usize {
+        let due = now + self.figures.downstream;
+        let (mut place, mut left, mut posts) = (self.place(rank, at), data, 0);
+        while !left.is_empty() {
+            let room = self.beat - place as usize % self.beat;
+            let (now, rest) = left.split_at(room.min(left.len()));
+            self.dma.post(due, rank, place, now);
+            (place, left, posts) = (place + now.len() as u32, rest, posts + 1);
+        }
+        posts
+    }
+
+    /// Sends a load of a register off. It returns after all earlier posted writes have taken effect.
+    pub(crate) fn read(&mut self, now: u64, rank: usize, address: u32) {
+        let due = now + self.figures.downstream;
+        self.dma.load_bar(due, rank, self.pages + address, 4);
+    }
+
+    /// Loads from node memory through the BAR, one load after the other. Returns the number of loads.
+    pub(crate) fn load_bar(&mut self, now: u64, rank: usize, at: u32, len: usize) -> usize {
+        let round_trip = self.figures.downstream + self.figures.upstream;
+        let (mut place, mut left, mut loads) = (self.place(rank, at), len, 0);
+        while left > 0 {
+            let room = LOAD.min(self.beat);
+            let bytes = left.min(room - place as usize % room);
+            let due = now + self.figures.downstream + loads as u64 * round_trip;
+            self.dma.load_bar(due, rank, place, bytes);
+            (place, left, loads) = (place + bytes as u32, left - bytes, loads + 1);
+        }
+        loads
+    }
+
+    /// Calls for a DMA transfer to node memory.
     pub(crate) fn store(&mut self, now: u64, rank: usize, at: u32, data: &[u8]) {
-        self.dma.store(
-            now + self.figures.dma_setup,
-            rank,
-            rank as u32 * self.node_bytes + at,
-            data,
-        );
+        let due = now + self.figures.dma_setup;
+        self.dma.store(due, rank, self.place(rank, at), data);
     }
 
-    /// Calls for a transfer from node memory.
+    /// Calls for a DMA transfer from node memory.
     pub(crate) fn load(&mut self, now: u64, rank: usize, at: u32, len: usize) {
-        self.dma.load(
-            now + self.figures.dma_setup,
-            rank,
-            rank as u32 * self.node_bytes + at,
-            len,
-        );
+        let due = now + self.figures.dma_setup;
+        self.dma.load(due, rank, self.place(rank, at), len);
     }
 
     /// The next edge at which it may act; the next one while a transfer is at the pins.
     pub(crate) fn due(&self, now: u64) -> u64 {
-        self.lite.due(now).min(self.dma.due(now))
+        let copied = self.copies.front();
+        let copied = copied.map_or(u64::MAX, |&(due, _)| due.max(now + 1));
+        self.dma.due(now).min(copied)
     }
 
     /// An edge: takes the AXI pins of the cycle that ends. Returns those of the cycle that begins,
-    /// and the answers.
+    /// and the arrivals.
     pub(crate) fn tick(
         &mut self,
         now: u64,
@@ -78,27 +163,48 @@ impl Link {
         output: &mut [u32],
     ) -> [Option<Arrival>; 3] {
         let bit = |at: u32| input[0] >> at & 1 != 0;
-        let lite = lite_pins(input);
-        let dma = DmaIn {
+        if let Some(copy) = HostCopy::of(input).filter(|_| self.takes_copies) {
+            let due = now + self.figures.copy;
+            let bytes = copy.bytes as usize;
+            self.dma.copy(due, copy.source, copy.destination, bytes);
+        }
+        self.takes_copies = true;
+        let pins = DmaIn {
             awready: bit(8),
             wready: bit(9),
             bvalid: bit(10),
             arready: bit(11),
             rvalid: bit(12),
-            rdata: input[2],
+            rdata: &input[HEAD_IN..],
         };
-        let (lite, answer) = self.lite.tick(now, lite);
-        let (dma, [stored, loaded]) = self.dma.tick(now, dma);
-        drive(lite, dma, output);
-        [
-            answer.map(Arrival::Answer),
-            stored.map(Arrival::Done),
-            loaded.map(Arrival::Done),
-        ]
+        let (head, data) = output.split_at_mut(HEAD_OUT);
+        let (dma, ended) = self.dma.tick(now, pins, data);
+        drive(LiteOut::default(), dma, head);
+        head[0] |= TAKES_COPIES;
+        let [written, read] = ended.map(|done| done.and_then(|done| self.arrival(now, done)));
+        let copied = match self.copies.front() {
+            Some(&(due, _)) if due <= now => self.copies.pop_front().map(|(_, copied)| copied),
+            _ => None,
+        };
+        [written, read, copied]
+    }
+
+    fn arrival(&mut self, now: u64, Done { purpose, data }: Done) -> Option<Arrival> {
+        Some(match purpose {
+            Purpose::Posted { rank, posts } => Arrival::Posted { rank, posts },
+            Purpose::Bar { rank } => Arrival::Loaded { rank, data },
+            Purpose::Dma { rank } => Arrival::Moved { rank, data },
+            Purpose::Copy { destination } => {
+                let due = now + self.figures.posted;
+                let copied = Arrival::Copied { destination, data };
+                self.copies.push_back((due, copied));
+                return None;
+            }
+        })
     }
 }
 
-/// A register write over the same pins without link latency, before time begins.
+/// A register write over the AXI4-Lite pins without link latency, before time begins.
 pub(crate) struct Setting {
     lite: LiteMaster,
 }
@@ -156,9 +262,8 @@ fn drive(lite: LiteOut, dma: DmaOut, output: &mut [u32]) {
     output[2] = lite.wdata;
     output[3] = lite.araddr;
     output[4] = dma.awaddr;
-    output[5] = dma.awlen;
-    output[6] = dma.wdata;
-    output[7] = dma.wstrb;
-    output[8] = dma.araddr;
-    output[9] = dma.arlen;
+    output[5] = dma.araddr;
+    output[6] = dma.arlen;
+    output[8] = dma.wstrb as u32;
+    output[9] = (dma.wstrb >> 32) as u32;
 }

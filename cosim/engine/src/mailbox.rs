@@ -7,10 +7,9 @@ use alcor::{Note, Topology};
 use crc32fast::Hasher;
 use verimodel::{Dpi, Flow};
 
-use crate::axi::Answer;
 use crate::digest::Digest;
 use crate::frames::FrameEnds;
-use crate::link::{Arrival, Link, Setting};
+use crate::link::{Arrival, HostCopy, Link, Setting, TAKES_COPIES};
 use crate::log::{COLLECTIVE_UNIT, Log};
 use crate::model::{AXI_TICK, HOST_TICK, LINK_RECV, LINK_SEND, MEMORY, MONITOR};
 use crate::wire::{Ends, PhitEnds};
@@ -25,27 +24,25 @@ pub const EFFECT_CYCLES: u64 = 2;
 /// edge that ends the cycle.
 pub const SETTLE_CYCLES: u64 = 3;
 
-/// A register write in the form of the pins.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Post {
-    head: u32,
-    data: u32,
+/// A posted write.
+#[derive(Debug, Clone)]
+pub(crate) enum Post {
+    /// Of a register of the rank's page.
+    Register { offset: u32, data: u32 },
+    /// Of node memory, over the link; at least one byte.
+    Memory { at: u32, data: Vec<u8> },
 }
 
-impl Post {
-    const VALID: u32 = 1 << 31;
+/// The mark of a register write on the pins.
+const VALID: u32 = 1 << 31;
 
-    pub(crate) fn new(offset: u32, data: u32) -> Self {
-        Self {
-            head: Self::VALID | offset,
-            data,
-        }
-    }
-
-    fn offset(self) -> u32 {
-        self.head & !Self::VALID
-    }
-}
+/// Maximum number of bytes of a write to node memory through the BAR. Longer writes use the DMA.
+pub(crate) const BAR_WRITE: usize = 2048;
+/// Maximum number of bytes of a read from node memory through the BAR. Longer reads use the DMA.
+pub(crate) const BAR_READ: usize = 16;
+/// The bus address of a rank's ring in host memory, divided by the rank's number on the board plus
+/// one.
+pub(crate) const HOST_RING: u64 = 1 << 32;
 
 /// The event for which a rank waits.
 #[derive(Debug, Clone)]
@@ -62,7 +59,7 @@ pub(crate) enum Want {
     Read { address: u32 },
     /// Bytes from node memory, over the link; at least one.
     Load { at: u32, len: usize },
-    /// Bytes to node memory, over the link; at least one.
+    /// Bytes to node memory by the DMA, over the link; at least one.
     Store { at: u32, data: Vec<u8> },
     /// The reply to one of these three, once the request is on the link.
     Reply,
@@ -72,9 +69,10 @@ pub(crate) enum Want {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Why {
     Interrupt,
+    /// Entries have reached the rank's ring in host memory.
+    Copied,
     Deadline,
     Done,
-    Value(u32),
     Data(Vec<u8>),
 }
 
@@ -92,6 +90,13 @@ struct Lane {
     settled_at: u64,
     /// Edge at which the interrupt was last seen to rise.
     raised_at: u64,
+    /// The rank's ring in host memory.
+    ring: Vec<u8>,
+    /// Copies have reached the ring since a wait last ended.
+    is_copied: bool,
+    /// Data of loads through the BAR that have returned, and the number of those that have not.
+    loaded: Vec<u8>,
+    loads: usize,
     want: Option<Want>,
     /// Time and reason of the end of the wait, once they are known.
     due: Option<(u64, Why)>,
@@ -102,6 +107,13 @@ impl Lane {
     /// Number of posts that have not reached the board.
     fn backlog(&self) -> usize {
         self.posts.len() - self.next + self.on_link
+    }
+
+    /// The data of an access over the link reaches the host at `due`.
+    fn reply(&mut self, due: u64, why: Why) {
+        if matches!(self.want, Some(Want::Reply)) {
+            self.due = Some((due, why));
+        }
     }
 
     fn delivered(&mut self, now: u64) {
@@ -129,6 +141,8 @@ pub(crate) struct Mailbox {
     link: Option<Box<Link>>,
     /// The write to the board's page that is under way.
     setting: Option<Setting>,
+    /// Copies into host memory, of a board without a link whose user carries them out.
+    copies: Option<Copies>,
     /// The links to other boards, if there are any.
     ends: Option<Box<Ends>>,
     /// Next edge at which a phit or credit arrives on the links.
@@ -145,6 +159,14 @@ pub(crate) struct Mailbox {
     moved: u64,
 }
 
+/// Copies that a board has asked for.
+#[derive(Debug, Default)]
+struct Copies {
+    /// The pins have told the board that copies are taken.
+    is_offered: bool,
+    taken: Vec<HostCopy>,
+}
+
 const NEVER: u64 = u64::MAX;
 
 impl Mailbox {
@@ -152,11 +174,11 @@ impl Mailbox {
     pub(crate) fn new(shape: Shape, options: &Options, number: u32, topology: &Topology) -> Self {
         let Shape {
             ranks,
-            node_bytes,
             links,
             phit_bits,
             data_bits,
             frames,
+            ..
         } = shape;
         let figures = options.link_figures();
         let ends = if frames {
@@ -177,8 +199,9 @@ impl Mailbox {
             link: options
                 .profile
                 .figures()
-                .map(|figures| Box::new(Link::new(figures, node_bytes))),
+                .map(|figures| Box::new(Link::new(figures, shape))),
             setting: None,
+            copies: None,
             ends: (links != 0).then(|| Box::new(ends)),
             arrival: NEVER,
             digest: Digest::new(),
@@ -204,6 +227,7 @@ impl Mailbox {
             log.reset(self.cycle);
         }
         self.setting = None;
+        self.copies = None;
         self.digest.restart();
         (
             self.cycle, self.busy, self.armed, self.irq, self.alarm, self.woken,
@@ -305,6 +329,22 @@ impl Mailbox {
         self.link.is_some()
     }
 
+    /// Takes copies from the board from now on, for [`Mailbox::take_copies`].
+    pub(crate) fn begin_copies(&mut self) {
+        self.copies.get_or_insert_default();
+    }
+
+    /// Returns whether the AXI pins have a user.
+    pub(crate) fn uses_axi(&self) -> bool {
+        self.link.is_some() || self.copies.is_some()
+    }
+
+    /// Returns the copies that the board has asked for since the last call.
+    pub(crate) fn take_copies(&mut self) -> Vec<HostCopy> {
+        let copies = self.copies.as_mut();
+        copies.map_or_else(Vec::new, |copies| std::mem::take(&mut copies.taken))
+    }
+
     /// The log, if there is one.
     pub(crate) fn log(&self) -> Option<&Log> {
         self.log.as_deref()
@@ -377,6 +417,12 @@ impl Mailbox {
         }
     }
 
+    /// Returns whether copies have reached the rank's ring in host memory since a wait last ended.
+    /// The wait ends with this call.
+    pub(crate) fn take_copied(&mut self, rank: usize) -> bool {
+        std::mem::take(&mut self.lanes[rank].is_copied)
+    }
+
     /// Begins a wait.
     pub(crate) fn wait(&mut self, rank: usize, want: Want) {
         if let Some(log) = &mut self.log {
@@ -397,21 +443,26 @@ impl Mailbox {
         let Some(link) = &mut self.link else { return };
         let now = self.cycle;
         for (rank, lane) in self.lanes.iter_mut().enumerate() {
-            for post in &lane.posts {
-                link.access(
-                    now,
-                    rank,
-                    alcor_abi::rank_page(rank as u32) + post.offset(),
-                    Some(post.data),
-                );
-                if let Some(log) = &mut self.log {
-                    log.sent(rank, post.offset(), post.data);
-                }
+            for post in lane.posts.drain(..) {
+                lane.on_link += match post {
+                    Post::Register { offset, data } => {
+                        link.write(now, rank, offset, data);
+                        if let Some(log) = &mut self.log {
+                            log.sent(rank, offset, data);
+                        }
+                        1
+                    }
+                    Post::Memory { at, data } => link.post(now, rank, at, &data),
+                };
             }
-            lane.on_link += lane.posts.len();
-            lane.posts.clear();
             match &lane.want {
-                Some(Want::Read { address }) => link.access(now, rank, *address, None),
+                Some(Want::Read { address }) => {
+                    link.read(now, rank, *address);
+                    lane.loads = 1;
+                }
+                Some(Want::Load { at, len }) if *len <= BAR_READ => {
+                    lane.loads = link.load_bar(now, rank, *at, *len);
+                }
                 Some(Want::Load { at, len }) => link.load(now, rank, *at, *len),
                 Some(Want::Store { at, data }) => link.store(now, rank, *at, data),
                 _ => continue,
@@ -465,11 +516,13 @@ impl Mailbox {
             let rank = busy.trailing_zeros() as usize;
             busy &= busy - 1;
             let lane = &mut self.lanes[rank];
-            let post = lane.posts[lane.next];
-            output[2 * rank] = post.head;
-            output[2 * rank + 1] = post.data;
-            if let Some(log) = &mut self.log {
-                log.offered(rank, self.cycle, post.offset(), post.data);
+            // Writes to node memory are posted over a link only.
+            if let Post::Register { offset, data } = lane.posts[lane.next] {
+                output[2 * rank] = VALID | offset;
+                output[2 * rank + 1] = data;
+                if let Some(log) = &mut self.log {
+                    log.offered(rank, self.cycle, offset, data);
+                }
             }
             lane.next += 1;
             if lane.next == lane.posts.len() {
@@ -539,6 +592,7 @@ impl Mailbox {
                 }
             };
             if let Some(why) = why {
+                lane.is_copied = false;
                 self.armed &= !(1 << rank);
                 self.woken |= 1 << rank;
                 lane.want = None;
@@ -632,37 +686,81 @@ impl Mailbox {
             if setting.tick(input, output) {
                 self.setting = None;
             }
+            if let Some(copies) = &mut self.copies {
+                copies.is_offered = false;
+            }
+            return;
+        }
+        if let Some(copies) = &mut self.copies {
+            if copies.is_offered {
+                copies.taken.extend(HostCopy::of(input));
+            }
+            copies.is_offered = true;
+            output[0] = TAKES_COPIES;
             return;
         }
         let Some(link) = &mut self.link else { return };
         let now = self.cycle;
         let upstream = link.figures.upstream;
         for arrival in link.tick(now, input, output).into_iter().flatten() {
-            let (rank, due) = match arrival {
-                Arrival::Answer(Answer::Written { rank }) => {
+            self.alarm = self.alarm.min(now + 1);
+            match arrival {
+                Arrival::Posted { rank, posts } => {
                     if let Some(log) = &mut self.log {
-                        log.taken(rank, now - 1);
+                        (0..posts).for_each(|_| log.taken(rank, now - 1));
                     }
                     let lane = &mut self.lanes[rank];
-                    lane.on_link -= 1;
+                    lane.on_link -= posts;
                     if lane.on_link == 0 {
                         lane.delivered(now);
                     }
-                    (rank, None)
                 }
-                Arrival::Answer(Answer::Read { rank, value }) => {
-                    (rank, Some((now + upstream, Why::Value(value))))
+                Arrival::Loaded { rank, data } => {
+                    let lane = &mut self.lanes[rank];
+                    lane.loaded.extend(data);
+                    lane.loads = lane.loads.saturating_sub(1);
+                    if lane.loads == 0 {
+                        let data = std::mem::take(&mut lane.loaded);
+                        lane.reply(now + upstream, Why::Data(data));
+                    }
                 }
-                Arrival::Done(done) => (
-                    done.rank,
-                    Some((now + 1, done.data.map_or(Why::Done, Why::Data))),
-                ),
-            };
-            if due.is_some() && matches!(self.lanes[rank].want, Some(Want::Reply)) {
-                self.lanes[rank].due = due;
+                Arrival::Moved { rank, data } => {
+                    let why = if data.is_empty() {
+                        Why::Done
+                    } else {
+                        Why::Data(data)
+                    };
+                    self.lanes[rank].reply(now + 1, why);
+                }
+                Arrival::Copied { destination, data } => {
+                    let (rank, at) = (destination / HOST_RING, destination % HOST_RING);
+                    let lane = rank
+                        .checked_sub(1)
+                        .and_then(|rank| self.lanes.get_mut(rank as usize));
+                    let place = |lane: &mut Lane| {
+                        let place = lane.ring.get_mut(at as usize..)?.get_mut(..data.len())?;
+                        place.copy_from_slice(&data);
+                        lane.is_copied = true;
+                        Some(())
+                    };
+                    // A copy to memory that was given back is lost, as an IOMMU stops it.
+                    lane.and_then(place);
+                }
             }
-            self.alarm = self.alarm.min(now + 1);
         }
+    }
+
+    /// Makes a ring in host memory for a rank. Returns the bus address of the ring, or none without
+    /// a link.
+    pub(crate) fn pin(&mut self, rank: usize, bytes: usize) -> Option<u64> {
+        self.link.as_ref()?;
+        self.lanes[rank].ring = vec![0; bytes];
+        Some((rank as u64 + 1) * HOST_RING)
+    }
+
+    /// A rank's ring in host memory.
+    pub(crate) fn ring(&self, rank: usize) -> &[u8] {
+        &self.lanes[rank].ring
     }
 }
 
@@ -686,6 +784,7 @@ impl Look<'_> {
         let (lane, now) = (self.lane, self.now);
         let is_delivered = lane.backlog() == 0;
         match lane.want {
+            Some(Want::Interrupt { .. }) if lane.is_copied => (Some(Why::Copied), NEVER, false),
             Some(Want::Interrupt { deadline }) => {
                 if !is_delivered {
                     return self.until(deadline, Why::Deadline);

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use alcor::{
-    Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake,
+    BusAddr, Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight,
+    Wake,
 };
-use alcor_abi::rank::{CAUSES, IRQ_ENABLE};
+use alcor_abi::CQ_ENTRY_BYTES;
+use alcor_abi::rank::{CAUSES, IRQ_ENABLE, causes};
 
 use crate::CosimError;
-use crate::mailbox::{Post, Want, Why};
+use crate::mailbox::{BAR_WRITE, Post, Want, Why};
 use crate::scheduler::{RunOutcome, Scheduler};
 
 /// Cycles by which time moves when a port repeats a read.
@@ -33,6 +35,8 @@ pub(crate) struct SimPort {
     looks: Looks,
     /// Value of IRQ_ENABLE; `None` if a former holder of the rank may have written it.
     enabled: Option<Causes>,
+    /// The rank has a ring in host memory.
+    is_pinned: bool,
     has_left: bool,
 }
 
@@ -41,6 +45,8 @@ pub(crate) struct SimPort {
 struct Looks {
     registers: HashSet<u32>,
     memory: HashSet<u32>,
+    /// Entries of the ring in host memory.
+    ring: HashSet<u32>,
     interrupt: bool,
 }
 
@@ -48,6 +54,7 @@ impl Looks {
     fn clear(&mut self) {
         self.registers.clear();
         self.memory.clear();
+        self.ring.clear();
         self.interrupt = false;
     }
 }
@@ -70,6 +77,7 @@ impl SimPort {
             now,
             looks: Looks::default(),
             enabled: None,
+            is_pinned: false,
             has_left: false,
         })
     }
@@ -131,7 +139,7 @@ impl SimPort {
         let address = page + offset.0;
         if self.scheduler.has_link() {
             return match self.wait_for(Want::Read { address })? {
-                Why::Value(value) => Ok(value),
+                Why::Data(data) => Ok(word(&data)),
                 _ => Err(self.scheduler.error(self.slot, RunOutcome::Lost)),
             };
         }
@@ -140,6 +148,13 @@ impl SimPort {
             .with_chip(self.board, |chip| chip.peek(address))
             .map_err(|error| error.on(self.name()))
     }
+}
+
+/// The first word of `data`; bytes that are missing are zero.
+fn word(data: &[u8]) -> u32 {
+    let mut word = [0; 4];
+    word.iter_mut().zip(data).for_each(|(to, &from)| *to = from);
+    u32::from_le_bytes(word)
 }
 
 pub(crate) fn check_register(offset: PageOffset, board: &str) -> Result<(), Error> {
@@ -158,7 +173,10 @@ impl Port for SimPort {
         if self.posts.len() + self.backlog >= PORT_QUEUE {
             self.wait_for(Want::Room)?;
         }
-        self.posts.push(Post::new(offset.0, value));
+        self.posts.push(Post::Register {
+            offset: offset.0,
+            data: value,
+        });
         Ok(())
     }
 
@@ -174,6 +192,14 @@ impl Port for SimPort {
         self.check_here()?;
         self.check_range(at, data.len())?;
         if data.is_empty() {
+            return Ok(());
+        }
+        if self.scheduler.has_link() && data.len() <= BAR_WRITE {
+            if self.posts.len() + self.backlog >= PORT_QUEUE {
+                self.wait_for(Want::Room)?;
+            }
+            let (at, data) = (at.0, data.to_vec());
+            self.posts.push(Post::Memory { at, data });
             return Ok(());
         }
         if self.scheduler.has_link() {
@@ -218,6 +244,12 @@ impl Port for SimPort {
 
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error> {
         self.check_here()?;
+        // Entries of the ring in host memory end a wait without an interrupt.
+        let reported = match self.is_pinned {
+            true => causes::COMPLETION.mask() | causes::BARRIER.mask(),
+            false => 0,
+        };
+        let awaited = Causes(awaited.0 & !reported);
         // The interrupt stays enabled: host code takes no time here, and a write takes cycles.
         if self.enabled.replace(awaited) != Some(awaited) {
             self.write32(PageOffset(IRQ_ENABLE), awaited.0)?;
@@ -229,12 +261,38 @@ impl Port for SimPort {
         match self.wait_for(Want::Interrupt {
             deadline: deadline.0,
         })? {
+            Why::Copied => Ok(Wake::Copied),
             Why::Interrupt => {
                 let raised = self.read32(PageOffset(CAUSES))?;
                 Ok(Wake::Raised(Causes(raised)))
             }
             _ => Ok(Wake::Deadline),
         }
+    }
+
+    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>, Error> {
+        self.check_here()?;
+        let bytes = (entries * CQ_ENTRY_BYTES) as usize;
+        let rank = self.rank as usize;
+        let pinned = self
+            .scheduler
+            .with_chip(self.board, |chip| chip.mailbox_mut().pin(rank, bytes));
+        self.is_pinned = pinned.is_some();
+        Ok(pinned.map(BusAddr))
+    }
+
+    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4], Error> {
+        self.check_here()?;
+        // A look at host memory costs nothing; a second one without time between them is a poll.
+        if !self.looks.ring.insert(index) {
+            self.wait_for(Want::Until(self.now + POLL_CYCLES))?;
+            self.looks.ring.insert(index);
+        }
+        let (rank, at) = (self.rank as usize, (index * CQ_ENTRY_BYTES) as usize);
+        Ok(self.scheduler.with_chip(self.board, |chip| {
+            let entry = chip.mailbox_mut().ring(rank).get(at..).unwrap_or_default();
+            std::array::from_fn(|place| word(entry.get(4 * place..).unwrap_or_default()))
+        }))
     }
 
     fn now(&mut self) -> Result<Cycle, Error> {

@@ -17,7 +17,7 @@ use crate::log::Log;
 use crate::log::files::Logs;
 use crate::log::packet::LoggedPacket;
 use crate::log::story::{Entry, Setup};
-use crate::mailbox::{Post, Want};
+use crate::mailbox::{Post, Want, Why};
 use crate::pool::{Pool, Task};
 use crate::rank_set::RankSet;
 use crate::wait_slot::{WaitSlot, Woken};
@@ -442,7 +442,9 @@ impl Scheduler {
             let begun = self.pool.with(board, |chip| {
                 let mailbox = chip.mailbox_mut();
                 mailbox.post(rank, posts);
-                if let Some(why) = mailbox.at_once(rank, &want) {
+                let is_wait = matches!(want, Want::Interrupt { .. });
+                let copied = (is_wait && mailbox.take_copied(rank)).then_some(Why::Copied);
+                if let Some(why) = copied.or_else(|| mailbox.at_once(rank, &want)) {
                     return Some(Ok(Woken {
                         cycle: mailbox.now(),
                         backlog: mailbox.backlog(rank),
@@ -454,7 +456,7 @@ impl Scheduler {
                 }
                 let declared = time.run.declared.get(&slot);
                 let is_declared = declared.is_some_and(|wait| !wait.is_over);
-                if matches!(want, Want::Interrupt { .. }) && is_declared {
+                if is_wait && is_declared {
                     time.run.idle.insert(slot);
                     time.run.since.insert(slot, mailbox.now());
                 }

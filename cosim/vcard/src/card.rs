@@ -1,15 +1,17 @@
 //! A virtual card: the board, the core and configuration space, with the clock that moves them.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use alcor_abi::rank::IRQ_ENABLE;
-use alcor_cosim::{CosimError, FreeBoard};
+use alcor_abi::memory_pages;
+use alcor_abi::rank::{HOST_RING, IRQ_ENABLE, host_ring};
+use alcor_cosim::{CosimError, FreeBoard, HostCopy};
 
 use crate::guest::Guest;
 use crate::pci::{Bar, Space};
@@ -19,13 +21,17 @@ use crate::xdma::{self, AxiResponse, CardMemory, Core, Shape};
 pub const USER_BAR: usize = 0;
 /// The BAR of the XDMA core.
 pub const CORE_BAR: usize = 1;
-/// The BAR of node memory.
+/// The BAR of node memory, and of the design's registers behind it.
 pub const BYPASS_BAR: usize = 2;
 
 /// Bytes of the BAR of the design's registers in the bitstreams of Alcor.
 const USER_BYTES: u64 = 256 << 10;
 /// Channels in each direction in the bitstreams of Alcor.
 const CHANNELS: u32 = 2;
+/// The channel to the host that copies completions.
+const COPIES: u32 = 1;
+/// Time for which simulated time passes after an access of a guest that waits for copies.
+const AWAKE: Duration = Duration::from_millis(50);
 /// No burst crosses a multiple of this number of bytes.
 const PAGE: u64 = 4096;
 /// Cycles after which a level that stays makes another message (`AGAIN` of `user_irq.sv`).
@@ -67,6 +73,12 @@ struct State {
     armed: u32,
     /// Whether a write may have given the card work since its last round.
     has_news: bool,
+    /// Ranks whose completions are copied into host memory, a bit for each.
+    copying: u32,
+    /// The last write to the board.
+    written: Option<Instant>,
+    /// Copies that the core has not taken.
+    copies: VecDeque<HostCopy>,
 }
 
 /// Requests of the ranks' interrupts to the core, as `hw/board/u280/rtl/user_irq.sv` makes them.
@@ -106,19 +118,19 @@ impl VirtualCard {
     #[must_use]
     pub fn new(board: FreeBoard) -> VirtualCard {
         let ranks = board.shape().ranks;
-        let memory = u64::from(ranks) * u64::from(board.shape().node_bytes);
         let mut bars = [Bar::default(); 6];
         let registers = u64::from(board.register_bytes());
         bars[USER_BAR].bytes = registers.next_power_of_two().max(USER_BYTES);
         bars[CORE_BAR].bytes = u64::from(xdma::BAR_BYTES);
         bars[BYPASS_BAR] = Bar {
-            bytes: memory.next_power_of_two().max(PAGE),
+            bytes: 2 * u64::from(memory_pages(ranks, board.shape().node_bytes)),
             is_wide: true,
         };
         let shape = Shape {
             h2c: CHANNELS,
             c2h: CHANNELS,
             user_interrupts: ranks,
+            bypassed: Some(COPIES),
             ..Shape::default()
         };
         let core = Core::new(shape);
@@ -133,6 +145,9 @@ impl VirtualCard {
                 user: UserInterrupts::default(),
                 armed: 0,
                 has_news: false,
+                copying: 0,
+                written: None,
+                copies: VecDeque::new(),
             }),
             guest: RwLock::default(),
             accessed: Condvar::new(),
@@ -178,6 +193,9 @@ impl VirtualCard {
                     is_there.then(|| state.core.read(at as u32))
                 });
             }
+            BYPASS_BAR if offset >= shared.pages() => {
+                self.read_bar(USER_BAR, offset - shared.pages(), data);
+            }
             BYPASS_BAR => {
                 for (at, part) in bursts(offset, data.len()) {
                     let part = &mut data[part];
@@ -210,6 +228,9 @@ impl VirtualCard {
                 }
                 state.has_news = true;
                 state.deliver();
+            }
+            BYPASS_BAR if offset >= shared.pages() => {
+                self.write_bar(USER_BAR, offset - shared.pages(), data);
             }
             BYPASS_BAR => {
                 for (at, part) in bursts(offset, data.len()) {
@@ -310,6 +331,14 @@ impl State {
         self.follow_configuration();
     }
 
+    /// Whether a guest may poll its memory for completions.
+    fn awaits_copies(&self) -> bool {
+        let is_awake = self
+            .written
+            .is_some_and(|written| written.elapsed() < AWAKE);
+        self.copying != 0 && is_awake
+    }
+
     fn follow_configuration(&mut self) {
         self.core.set_bus_master(self.space.is_bus_master());
         let is_msix_enabled = self.space.is_msix_enabled();
@@ -352,20 +381,47 @@ impl Shared {
         self.accessed.notify_all();
     }
 
-    /// Notes a write to the interrupt enable register of a rank.
+    /// Address of the design's registers in the BAR of node memory.
+    fn pages(&self) -> u64 {
+        let shape = self.board.shape();
+        memory_pages(shape.ranks, shape.node_bytes).into()
+    }
+
+    /// Notes a write to a rank's page: to its interrupt enable register, and to its host ring. While
+    /// completions are copied, a guest may wait for them without an access.
     fn follow_enable(&self, at: u64, value: u32) {
-        let (page, register) = (at / PAGE, at % PAGE);
-        if register == u64::from(IRQ_ENABLE)
-            && let Some(rank) = page.checked_sub(1).filter(|&rank| rank < 32)
-        {
-            let mut state = lock(&self.state);
-            state.has_news = true;
-            let bit = 1 << rank;
-            state.armed = if value == 0 {
-                state.armed & !bit
-            } else {
-                state.armed | bit
-            };
+        let (page, register) = (at / PAGE, (at % PAGE) as u32);
+        let Some(rank) = page.checked_sub(1).filter(|&rank| rank < 32) else {
+            return;
+        };
+        let mut state = lock(&self.state);
+        let bit = 1 << rank;
+        let set = |bits: u32, is_set: bool| if is_set { bits | bit } else { bits & !bit };
+        match register {
+            IRQ_ENABLE => state.armed = set(state.armed, value != 0),
+            HOST_RING => {
+                let is_on = host_ring::ENABLE.get(value) != 0;
+                state.copying = set(state.copying, is_on);
+            }
+            _ => {}
+        }
+        state.written = Some(Instant::now());
+        state.has_news = true;
+    }
+
+    /// Gives copies of completions to the core.
+    fn copy(&self, state: &mut State) {
+        if state.copying == 0 {
+            return;
+        }
+        let copies = self.answer(self.board.take_copies());
+        state.copies.extend(copies.into_iter().flatten());
+        while let Some(copy) = state.copies.front() {
+            let source = u64::from(copy.source);
+            if !state.core.copy(source, copy.destination, copy.bytes) {
+                break;
+            }
+            state.copies.pop_front();
         }
     }
 
@@ -389,11 +445,10 @@ impl Shared {
             let guest = self.guest.read().unwrap_or_else(PoisonError::into_inner);
             let mut state = lock(&self.state);
             state.has_news = false;
+            self.copy(&mut state);
             let worked = state.core.step(&*guest, self);
-            (
-                worked,
-                state.armed & state.core.enabled_user_interrupts() != 0,
-            )
+            let is_armed = state.armed & state.core.enabled_user_interrupts() != 0;
+            (worked, is_armed || state.awaits_copies())
         };
         let risen = if worked || !is_awaited {
             self.board.take_risen()

@@ -28,6 +28,18 @@ pub const fn rank_page(local_rank: u32) -> u32 {
 }
 /// Byte offset in the BAR of the page of the links ([`links`]), on a board whose links are cables.
 pub const LINKS_PAGE: u32 = 32 * PAGE_BYTES;
+
+/// Byte address on the memory BAR, and on the AXI4 port, of the board's page. The pages lie behind
+/// the node memories of all ranks, at a power of two that is at least the size of the pages.
+#[must_use]
+pub const fn memory_pages(ranks: u32, node_bytes: u32) -> u32 {
+    let memory = (ranks * node_bytes).next_power_of_two();
+    if memory > LINKS_PAGE {
+        memory
+    } else {
+        LINKS_PAGE
+    }
+}
 /// Byte offset of a command within a rank's page.
 #[must_use]
 pub const fn command(opcode: Opcode) -> u32 {

@@ -114,11 +114,29 @@ impl XdmaBoard {
         self.shape
     }
 
-    /// Mappings of a rank's page and of the board's page.
-    pub(crate) fn pages(&self, rank: LocalRank) -> xdma::Result<(Bar, Bar)> {
-        let own = BarOffset(u64::from(rank_page(rank.0)));
-        let board = watched(self.card.user_pages(BarOffset(0), PAGE)?)?;
-        Ok((self.card.user_pages(own, PAGE)?, board))
+    /// Mappings of a rank's page, of the board's page, and of the rank's memory if the design has a
+    /// BAR for it. The pages are then mapped through the same BAR, so that accesses to memory and to
+    /// registers keep their order.
+    pub(crate) fn pages(&self, rank: LocalRank) -> xdma::Result<(Bar, Bar, Option<Bar>)> {
+        let own = u64::from(rank_page(rank.0));
+        let Shape {
+            ranks, node_bytes, ..
+        } = self.shape;
+        let pages = u64::from(abi::memory_pages(ranks, node_bytes));
+        let bytes = self
+            .card
+            .layout()
+            .bypass
+            .map_or(0, |bar| self.card.bars()[bar]);
+        if bytes < pages + PAGE * (1 + u64::from(ranks)) {
+            let board = watched(self.card.user_pages(BarOffset(0), PAGE)?)?;
+            return Ok((self.card.user_pages(BarOffset(own), PAGE)?, board, None));
+        }
+        let board = watched(self.card.bypass_pages(BarOffset(pages), PAGE)?)?;
+        let page = self.card.bypass_pages(BarOffset(pages + own), PAGE)?;
+        let first = BarOffset(u64::from(rank.0) * u64::from(node_bytes));
+        let memory = self.card.bypass_pages(first, node_bytes.into())?;
+        Ok((page, board, Some(memory)))
     }
 
     /// Converts an error into an error of the library that names the board.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use alcor::{Causes, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use alcor::{BusAddr, Causes, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use alcor_abi::CQ_ENTRY_BYTES;
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, IRQ_ENABLE};
-use xdma::{Bar, C2h, CardAddr, CardLock, Event, H2c};
+use xdma::{Bar, BarOffset, C2h, CardAddr, CardLock, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
 
@@ -17,12 +18,27 @@ const LONG: Duration = Duration::from_secs(1);
 /// Time for which a wait polls before it enables the interrupt and sleeps. A sleep takes at least
 /// about this long.
 const SPIN: Duration = Duration::from_micros(60);
+/// Time for which a wait polls the ring in host memory before it reads a register of the board.
+const OWN_MEMORY: Duration = Duration::from_micros(10);
+/// Maximum number of bytes of a write to node memory through the BAR, and of a read. Longer
+/// transfers use the DMA.
+const BAR_WRITE: usize = 2048;
+const BAR_READ: usize = 16;
+/// The channel to the host that copies completions. It carries no other transfers.
+const COPIES: u32 = 1;
 
 pub(crate) struct XdmaPort {
     board: Arc<XdmaBoard>,
     rank: LocalRank,
     page: Bar,
     board_page: Bar,
+    /// Node memory, if the design has a BAR for it. Its accesses keep their order with those of the
+    /// pages.
+    memory: Option<Bar>,
+    /// The completion ring in host memory.
+    ring: Option<Pinned>,
+    /// The last entry of the ring that was read, and its first word.
+    looked: (u32, u32),
     to_card: H2c,
     from_card: C2h,
     event: Event,
@@ -45,14 +61,19 @@ impl XdmaPort {
             0 => 0,
             count => channels[(rank.0 % count) as usize],
         };
-        let (page, board_page) = board.pages(rank)?;
+        let (page, board_page, memory) = board.pages(rank)?;
+        let from_card = card.c2h_channels().into_iter();
+        let from_card = from_card.filter(|&number| number != COPIES).collect();
         // A former holder may have died while it slept.
         page.write32(place(PageOffset(IRQ_ENABLE)), 0)?;
         Ok(Self {
             page,
             board_page,
+            memory,
+            ring: None,
+            looked: (0, 0),
             to_card: card.h2c(channel(card.h2c_channels()))?,
-            from_card: card.c2h(channel(card.c2h_channels()))?,
+            from_card: card.c2h(channel(from_card))?,
             event: card.event(rank.0)?,
             enabled: Causes::NONE,
             has_left: false,
@@ -85,7 +106,17 @@ impl XdmaPort {
         // of registers.
         let mut next_clock = began;
         let mut is_late = false;
+        let mut next_register = began + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
         loop {
+            if self.has_entry() {
+                return Ok(Wake::Copied);
+            }
+            if !is_late && Instant::now() < next_register {
+                std::hint::spin_loop();
+                continue;
+            }
+            next_register =
+                Instant::now() + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
             self.board.check_peers()?;
             // The event is only a flag of the driver. The register decides.
             let raised = Causes(self.read(CAUSES)?);
@@ -117,6 +148,19 @@ impl XdmaPort {
             let result = self.event.wait(Some(left.min(PEER_CHECK)));
             self.checked(result)?;
         }
+    }
+
+    /// Returns whether the entry of the ring that was read last has been written since.
+    fn has_entry(&self) -> bool {
+        let (index, word) = self.looked;
+        let ring = self.ring.as_ref();
+        ring.is_some_and(|ring| ring.read32((index * CQ_ENTRY_BYTES) as usize) != word)
+    }
+
+    /// The BAR of node memory, for a transfer that is short and consists of words.
+    fn short(&self, at: NodeAddr, bytes: usize, most: usize) -> Option<&Bar> {
+        let is_short = bytes <= most && bytes.is_multiple_of(4) && at.0.is_multiple_of(4);
+        self.memory.as_ref().filter(|_| is_short)
     }
 
     /// Writes IRQ_ENABLE, unless it has this value.
@@ -160,12 +204,30 @@ impl Port for XdmaPort {
 
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
         let to = self.place_of(at, data.len())?;
+        if let Some(memory) = self.short(at, data.len(), BAR_WRITE) {
+            let (words, _) = data.as_chunks();
+            let mut place = u64::from(at.0);
+            for word in words {
+                let written = memory.write32(BarOffset(place), u32::from_le_bytes(*word));
+                self.checked(written)?;
+                place += 4;
+            }
+            return Ok(());
+        }
         let result = self.to_card.write(to, data);
         self.checked(result)
     }
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
         let from = self.place_of(at, data.len())?;
+        if let Some(memory) = self.short(at, data.len(), BAR_READ) {
+            let mut place = u64::from(at.0);
+            for word in data.as_chunks_mut().0 {
+                *word = self.checked(memory.read32(BarOffset(place)))?.to_le_bytes();
+                place += 4;
+            }
+            return Ok(());
+        }
         let result = self.from_card.read(from, data);
         self.checked(result)
     }
@@ -175,6 +237,33 @@ impl Port for XdmaPort {
         // Nothing interrupts the host outside a wait.
         let disabled = self.enable(Causes::NONE);
         wake.and_then(|wake| disabled.map(|()| wake))
+    }
+
+    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>> {
+        let bytes = (entries * CQ_ENTRY_BYTES) as usize;
+        self.ring = match self.memory {
+            Some(_) => self.checked(self.board.card().pin(COPIES, bytes))?,
+            None => None,
+        };
+        self.looked = (0, 0);
+        Ok(self.ring.as_ref().map(|ring| BusAddr(ring.address())))
+    }
+
+    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4]> {
+        let Some(ring) = &self.ring else {
+            return Ok([0; 4]);
+        };
+        let at = (index * CQ_ENTRY_BYTES) as usize;
+        // The first word says whether the entry is new, so it is read first.
+        let first = ring.read32(at);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+        self.looked = (index, first);
+        Ok([
+            first,
+            ring.read32(at + 4),
+            ring.read32(at + 8),
+            ring.read32(at + 12),
+        ])
     }
 
     fn now(&mut self) -> Result<Cycle> {

@@ -27,6 +27,10 @@ pub struct PageOffset(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeAddr(pub u32);
 
+/// Address of host memory on the bus of a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BusAddr(pub u64);
+
 /// A point in time, in cycles of the board's clock since its last reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cycle(pub u64);
@@ -242,6 +246,8 @@ pub enum Wake {
     Raised(Causes),
     /// The deadline has passed, and no awaited cause is raised.
     Deadline,
+    /// Entries have reached the [pinned ring](Port::pin_ring).
+    Copied,
 }
 
 /// The kind of an operation in [`Note::Began`].
@@ -406,7 +412,8 @@ pub trait Port: Send {
     /// As [`Port::write32`].
     fn read_board32(&mut self, offset: PageOffset) -> Result<u32, Error>;
 
-    /// Copies `data` into this rank's node memory. The data is in memory on return.
+    /// Copies `data` into this rank's node memory. The data is in memory before any later write or
+    /// read of this port takes effect.
     ///
     /// # Errors
     /// If the range is not in node memory; as [`Port::write32`].
@@ -418,8 +425,9 @@ pub trait Port: Send {
     /// If the range is not in node memory; as [`Port::write32`].
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error>;
 
-    /// Waits until one of the causes `awaited` is raised, or `deadline` has passed. All earlier
-    /// writes have taken effect before. Without a cause, the wait lasts until the deadline.
+    /// Waits until one of the causes `awaited` is raised, `deadline` has passed, or entries have
+    /// reached the pinned ring. All earlier writes have taken effect before, except in the last case.
+    /// Without a cause, the wait lasts until the deadline or the next entry.
     ///
     /// The register IRQ_ENABLE belongs to the port, which may enable the interrupt during the wait.
     /// Where host code takes real time, no interrupt is enabled outside a wait.
@@ -427,6 +435,27 @@ pub trait Port: Send {
     /// # Errors
     /// If a peer died, a watchdog ended the run, or the board can't be reached.
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error>;
+
+    /// Pins host memory for a ring of `entries` completions, all zero, and returns its bus address, a
+    /// multiple of 64. The board copies the rank's completion ring there. `None` if the backend can't
+    /// give a board access to host memory: then the ring in node memory is read.
+    ///
+    /// # Errors
+    /// As [`Port::write32`], and if the memory can't be pinned.
+    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>, Error> {
+        let _ = entries;
+        Ok(None)
+    }
+
+    /// Reads an entry of the pinned ring: host memory, no access to the board. An entry that was not
+    /// written is zero.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4], Error> {
+        let _ = index;
+        Ok([0; 4])
+    }
 
     /// Returns the present time.
     ///

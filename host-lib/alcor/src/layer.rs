@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Board, Causes, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Result, Sight,
-    Wake,
+    Board, BusAddr, Causes, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Result,
+    Sight, Wake,
 };
 
 /// A board over another board. Every method that the layer does not define passes its call on.
@@ -153,6 +153,14 @@ pub trait PortLayer: Send {
         self.below().wait(awaited, deadline)
     }
 
+    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>> {
+        self.below().pin_ring(entries)
+    }
+
+    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4]> {
+        self.below().ring_entry(index)
+    }
+
     fn now(&mut self) -> Result<Cycle> {
         self.below().now()
     }
@@ -202,6 +210,14 @@ impl<L: PortLayer> Port for L {
 
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         PortLayer::wait(self, awaited, deadline)
+    }
+
+    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>> {
+        PortLayer::pin_ring(self, entries)
+    }
+
+    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4]> {
+        PortLayer::ring_entry(self, index)
     }
 
     fn now(&mut self) -> Result<Cycle> {

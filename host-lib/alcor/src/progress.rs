@@ -23,8 +23,8 @@ use crate::request::Outstanding;
 use crate::software::Software;
 use crate::watchdog::Awaited;
 use crate::{
-    AbortReason, BoardInfo, Causes, Cluster, Cycle, GlobalRank, NodeAddr, Options, PageOffset,
-    Port, Result,
+    AbortReason, BoardInfo, BusAddr, Causes, Cluster, Cycle, GlobalRank, NodeAddr, Options,
+    PageOffset, Port, Result,
 };
 
 /// The event that advances a wait.
@@ -54,6 +54,8 @@ struct Ring {
     taken: u32,
     /// Value of CQ_TAIL: number of entries taken at its last write.
     tail: u32,
+    /// The board copies the ring into host memory.
+    is_pinned: bool,
     /// Buffer into which entries are read.
     read: Box<[[u8; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]>,
 }
@@ -156,6 +158,12 @@ impl Progress {
         write(&mut *port, rank::CQ_BASE, 0)?;
         write(&mut *port, rank::CQ_TAIL, 0)?;
         write(&mut *port, rank::CQ_WAKE, 1)?;
+        let pinned = port.pin_ring(ring_entries)?;
+        if let Some(BusAddr(address)) = pinned {
+            write(&mut *port, rank::HOST_RING_HIGH, (address >> 32) as u32)?;
+            let enable = rank::host_ring::ENABLE.mask();
+            write(&mut *port, rank::HOST_RING, address as u32 | enable)?;
+        }
         let messages = Messages::new(&info, place.nprocs, options);
         if info.has_messages() {
             write(&mut *port, rank::MESSAGE_QUOTA, messages.quota())?;
@@ -175,6 +183,7 @@ impl Progress {
                 entries: ring_entries,
                 taken: 0,
                 tail: 0,
+                is_pinned: pinned.is_some(),
                 read: Box::new([[0; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]),
             },
             outstanding: Outstanding::new(

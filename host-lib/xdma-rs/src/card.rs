@@ -11,7 +11,9 @@ use crate::machine::{Machine, list, read};
 use crate::node::Node;
 use crate::nodes::{Nodes, Way};
 use crate::vfio::{self, Vfio};
-use crate::{At, Bar, BarOffset, C2h, Doing, Error, Event, Function, H2c, PciAddress, Result};
+use crate::{
+    At, Bar, BarOffset, C2h, DmaMemory, Doing, Error, Event, Function, H2c, PciAddress, Result,
+};
 
 /// Maximum number of BARs of a function.
 const BARS: usize = 6;
@@ -19,6 +21,8 @@ const BARS: usize = 6;
 const PAGE: u64 = 4096;
 /// Reason for a missing node of the design's registers.
 const NO_USER: &str = "the design has no AXI4-Lite master";
+/// Advice when there is no bypass BAR.
+const NO_BYPASS: &str = "the design has no bypass port";
 /// Name of the module, and prefix of its device nodes.
 const XDMA: &str = "xdma";
 /// Name of the mainline driver that passes a function to a process.
@@ -99,6 +103,31 @@ pub struct Layout {
     pub control: Option<usize>,
     /// Memory of the design, reached without a DMA engine.
     pub bypass: Option<usize>,
+}
+
+/// Host memory that a card writes; made by [`Card::pin`].
+pub struct Pinned(Box<dyn DmaMemory>);
+
+impl fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pinned")
+            .field(&format_args!("{:#x}", self.0.address()))
+            .finish()
+    }
+}
+
+impl Pinned {
+    /// Address for the card, a multiple of 4096.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.0.address()
+    }
+
+    /// Reads 32 bits with one access; 0 beyond the end.
+    #[must_use]
+    pub fn read32(&self, offset: usize) -> u32 {
+        self.0.load32(offset)
+    }
 }
 
 /// A card with an XDMA core: a snapshot of its description in sysfs.
@@ -313,8 +342,28 @@ impl Card {
     /// # Errors
     /// The errors of [`Card::user_bar`]; [`Error::Misaligned`], [`Error::Beyond`].
     pub fn user_pages(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
-        let node = self.node("user", NO_USER)?.into_path();
-        let size = self.layout().user.map_or(0, |bar| self.bars[bar]);
+        self.pages("user", self.layout().user, NO_USER, first, bytes)
+    }
+
+    /// Maps a part of the bypass BAR uncached, as [`Card::user_pages`]: accesses reach the design one
+    /// by one, in the order of the program.
+    ///
+    /// # Errors
+    /// As [`Card::user_pages`].
+    pub fn bypass_pages(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
+        self.pages("bypass", self.layout().bypass, NO_BYPASS, first, bytes)
+    }
+
+    fn pages(
+        &self,
+        name: &str,
+        bar: Option<usize>,
+        advice: &'static str,
+        first: BarOffset,
+        bytes: u64,
+    ) -> Result<Bar> {
+        let node = self.node(name, advice)?.into_path();
+        let size = bar.map_or(0, |bar| self.bars[bar]);
         if !first.0.is_multiple_of(PAGE) || !bytes.is_multiple_of(PAGE) {
             return Err(Error::Misaligned {
                 node,
@@ -330,7 +379,28 @@ impl Card {
                 size,
             });
         }
-        self.bar("user", first.0, bytes, NO_USER)
+        self.bar(name, first.0, bytes, advice)
+    }
+
+    /// Pins `bytes` of zeroed host memory for a design that gives descriptors to the card-to-host
+    /// channel `channel` itself (descriptor bypass), and starts that channel. `None` unless this
+    /// process drives the card ([`Card::vfio`], [`Card::driven`]): a driver in the kernel gives no
+    /// such memory.
+    ///
+    /// # Errors
+    /// [`Error::Node`] if there is no such channel or no memory.
+    pub fn pin(&self, channel: u32, bytes: usize) -> Result<Option<Pinned>> {
+        let Some(driven) = &self.driven else {
+            return Ok(None);
+        };
+        let memory = driven.pin(channel as usize, bytes);
+        let memory = memory.map_err(|source| Error::Node {
+            node: self.folder.join(format!("c2h_{channel}")),
+            doing: Doing::Open,
+            at: At::NODE,
+            source,
+        })?;
+        Ok(Some(Pinned(memory)))
     }
 
     /// Maps the bypass BAR, which reaches the design's memory.
@@ -351,7 +421,7 @@ impl Card {
             }
         }
         let bytes = bar.map_or(0, |bar| self.bars[bar]);
-        self.bar("bypass", 0, bytes, "the design has no bypass port")
+        self.bar("bypass", 0, bytes, NO_BYPASS)
     }
 
     /// Opens a channel from the host to the card.

@@ -196,6 +196,15 @@ impl Driven {
         })
     }
 
+    /// Allocates memory for the card, and starts a channel to the host that takes its descriptors
+    /// from the design.
+    pub(crate) fn pin(&self, channel: usize, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {
+        let engine = self.c2h.get(channel).ok_or(Errno::ENOENT)?;
+        let memory = self.function.memory(bytes)?;
+        lock(engine).write(channel::CONTROL, RUN);
+        Ok(memory)
+    }
+
     /// Names of the nodes.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names = vec!["control".to_owned()];

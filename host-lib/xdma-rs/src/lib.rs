@@ -80,7 +80,7 @@ mod vfio;
 
 pub use address::{BadAddress, BarOffset, CardAddr, PciAddress};
 pub use bar::Bar;
-pub use card::{Card, Driver, Layout};
+pub use card::{Card, Driver, Layout, Pinned};
 pub use config::{Config, command, device_control};
 pub use dma::{C2h, DmaBuffer, H2c};
 pub use error::{At, Doing, Error, Result};

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hB7F5B79B;
+  localparam logic [31:0] ABI_HASH = 32'hE417E8D7;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -508,8 +508,12 @@ package alcor_abi_pkg;
     logic [15:0] id;
     /// For a receive or probe: source of the message.
     logic [7:0] source;
+    /// 1 in the first lap of the ring since CQ_BASE was written; alternates from lap to lap.
+    logic lap;
+    /// BARRIER_DONE has risen; the entry ends no command. Written only while HOST_RING.enable is set.
+    logic barrier;
     /// Not used: zero.
-    logic [2:0] unused_7_5;
+    logic unused_5_5;
     /// Outcome.
     status_e status;
   } cq_entry_t;
@@ -1257,6 +1261,19 @@ package alcor_abi_pkg;
     /// reset
     logic reset;
   } rank_rank_reset_t;
+  // Write only. The board copies each entry of the completion ring, once written, to the same place of a ring of the same size in host memory. HOST_RING_HIGH is written first.
+  localparam logic [11:0] RANK_HOST_RING_OFFSET = 12'h4A4;
+  /// Host ring.
+  typedef struct packed {
+    /// Bits 31 to 6 of the bus address of the ring in host memory.
+    logic [25:0] address;
+    /// Not used: zero.
+    logic [4:0] unused_5_1;
+    /// Copies are on.
+    logic enable;
+  } rank_host_ring_t;
+  // Write only; bits 63 to 32 of the bus address.
+  localparam logic [11:0] RANK_HOST_RING_HIGH_OFFSET = 12'h4A8;
   // Write only; arguments of the kernel. Each keeps its value until the next write. Software must not write them while the kernel runs.
   localparam logic [11:0] RANK_KERNEL_ARGUMENT_OFFSET = 12'h600;
   // Write only.

@@ -42,6 +42,8 @@ mod core_waves;
 mod fifo;
 #[path = "../../common/bench/fifo_async.rs"]
 mod fifo_async;
+#[path = "../../core/bench/host_side.rs"]
+mod host_side;
 #[path = "../../core/bench/kernel_memory.rs"]
 mod kernel_memory;
 #[path = "../../core/bench/kernel_port.rs"]

@@ -135,7 +135,11 @@ proc ip {name version module properties} {
   synth_ip [get_ips $module]
 }
 
-# DMA in memory-mapped mode, registers behind a BAR of their own, an interrupt a rank.
+# MiB of the memory BAR: the pages lie behind all node memories, at a power of two.
+set memory_bar [expr {2 * max(1, [dict get $params RANKS] * [dict get $params NODE_BYTES] / 1048576)}]
+
+# DMA in memory-mapped mode, registers and memory behind BARs of their own, an interrupt a rank. The second channel to the host
+# takes its descriptors from the core: copies of completions.
 ip xdma 4.1 xdma_u280 [dict create \
   functional_mode DMA \
   mode_selection Advanced \
@@ -157,6 +161,13 @@ ip xdma 4.1 xdma_u280 [dict create \
   axilite_master_scale Kilobytes \
   axilite_master_size 256 \
   pciebar2axibar_axil_master 0x00000000 \
+  axist_bypass_en true \
+  axist_bypass_scale Megabytes \
+  axist_bypass_size $memory_bar \
+  axi_bypass_64bit_en true \
+  axi_bypass_prefetchable false \
+  pciebar2axibar_axist_bypass 0x0000000000000000 \
+  dsc_bypass_wr 0010 \
   pf0_device_id 903F \
   pf0_msi_enabled false \
   pf0_msix_enabled true \
@@ -171,7 +182,7 @@ ip axi_dwidth_converter 2.1 dma_width_u280 [dict create \
   READ_WRITE_MODE READ_WRITE \
   ADDR_WIDTH 64 \
   SI_DATA_WIDTH 512 \
-  MI_DATA_WIDTH 32 \
+  MI_DATA_WIDTH [dict get $params PHIT_W] \
   SI_ID_WIDTH 4]
 
 # A medium access controller for each cage, with the error correction that copper needs.

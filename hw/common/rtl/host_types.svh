@@ -38,6 +38,7 @@
     logic [7:0]  arlen;    // beats to be read, less one
     logic        rready;   // a beat of read data is taken
   } dma_request_t;
+  localparam int unsigned DmaRequestW = 78;  // bits of dma_request_t
 
   /// AXI4 to the host's DMA. Read data is beside the struct.
   typedef struct packed {
@@ -48,3 +49,20 @@
     logic rvalid;   // a beat of read data is offered
     logic rlast;    // the beat is its burst's last
   } dma_answer_t;
+  localparam int unsigned DmaAnswerW = 6;  // bits of dma_answer_t
+
+  /// A register write of the host, over either of its ports.
+  typedef struct packed {
+    logic        valid;    // the write is offered
+    logic [16:0] address;  // byte address in the BAR
+    logic [31:0] data;     // data of the write
+  } bus_write_t;
+
+  /// A copy of bytes of node memory into host memory.
+  typedef struct packed {
+    logic        valid;        // the copy is asked for
+    logic [31:0] source;       // byte address on the DMA port; from a rank: in its node memory
+    logic [63:0] destination;  // bus address
+    logic [12:0] bytes;        // length
+  } host_copy_t;
+  localparam int unsigned HostCopyW = 110;  // bits of host_copy_t

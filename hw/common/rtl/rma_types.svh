@@ -91,6 +91,8 @@
   typedef struct packed {
     /// Words 2 and 3 of the entry are written, too.
     logic        whole;
+    /// The end of a barrier.
+    logic        barrier;
     /// Of a receive or probe: source of the message.
     logic [7:0]  source;
     /// Word 3.
@@ -102,7 +104,7 @@
   } ring_entry_t;
 
   /// Bits of ring_entry_t.
-  localparam int unsigned RingEntryW = 94;
+  localparam int unsigned RingEntryW = 95;
 
   // ---------------------------------------------------------------------------- registration table
 
@@ -503,6 +505,10 @@
     logic [31:0] tail;
     /// Commands retired.
     logic [31:0] retired;
+    /// Entries are copied into host memory.
+    logic        copies;
+    /// Bus address of the ring in host memory.
+    logic [63:0] host;
   } ring_settings_t;
 
   /// State of the completion ring.
@@ -511,4 +517,6 @@
     logic [31:0] head;
     /// Pulse: the ring was full and a completion is lost.
     logic        overflow;
+    /// CQ_BASE has been written; the head is reset in the last cycle.
+    logic        clearing;
   } ring_state_t;

@@ -67,6 +67,7 @@ fn random(lane: usize) {
         "rdata_o",
     ]
     .map(|name| pin(&dut, name));
+    let read_ready = pin(&dut, "read_ready_i");
     let [write_valid, write_address, write_data, read_address] = [
         "write_valid_o",
         "write_address_o",
@@ -97,6 +98,7 @@ fn random(lane: usize) {
         data.set_pace(pace());
         reads.set_pace(pace());
         let (mut b, mut r, mut taker) = (Sink::new(pace()), Sink::new(pace()), Sink::new(pace()));
+        let mut reader = Sink::new(pace());
         for _ in 0..1_000 {
             if addresses.len() < 3 {
                 addresses.push(rng.random_range(0..1 << 17));
@@ -114,6 +116,7 @@ fn random(lane: usize) {
                 r.ready(&mut *rng),
                 taker.ready(&mut *rng),
             );
+            let reads_now = reader.ready(&mut *rng);
             // The register has another value in each cycle.
             let value = u64::from(rng.random::<u32>());
             for (pin, value) in [
@@ -126,6 +129,7 @@ fn random(lane: usize) {
                 (araddr, ar.unwrap_or(noise)),
                 (rready, u64::from(r_ready)),
                 (write_ready, u64::from(takes)),
+                (read_ready, u64::from(reads_now)),
                 (read_data, value),
             ] {
                 dut.set(pin, lane, value);
@@ -163,11 +167,12 @@ fn random(lane: usize) {
                 );
             }
             assert_eq!(is(rvalid), !answers.is_empty(), "cycle {now}");
-            assert_eq!(is(arready), room(2, answers.is_empty()), "cycle {now}");
+            let may_read = answers.is_empty() && reads_now;
+            assert_eq!(is(arready), room(2, may_read), "cycle {now}");
             if let Some(&answer) = answers.front() {
                 assert_eq!(dut.get(rdata, lane), answer, "cycle {now}");
             }
-            let accepts = answers.is_empty() && ar_in.is_some();
+            let accepts = may_read && ar_in.is_some();
             if accepts {
                 assert_eq!(Some(dut.get(read_address, lane)), ar_in, "cycle {now}");
             }

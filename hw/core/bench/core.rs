@@ -1,7 +1,7 @@
 //! A complete board of two ranks: latencies as in the coprocessor's document, and two ranks that
 //! put and get large blocks concurrently through the smallest queues.
 
-use alcor_abi::packets::x_commit;
+use alcor_abi::packets::{cq_entry, x_commit};
 use alcor_abi::{Opcode, Status, board, command, rank, rank_page};
 use alcor_hw_bench::{Dut, Pin, Random, Recipe};
 use rand::Rng;
@@ -485,4 +485,112 @@ fn core_reset_with_reads_under_way() {
         }
         board.reset();
     }
+}
+
+/// Both ranks put 4 bytes, and enter a barrier, by the AXI4 port alone. The board asks for copies of
+/// the entries: of the put, and of the barrier. The latencies are those of `hw/core/doc/host.md`.
+#[test]
+fn core_host_side() {
+    let mut board = Board::start("core", 65_536, &[]);
+    let pages = alcor_abi::memory_pages(RANKS as u32, board.node_bytes);
+    let (ring, host) = (0x2000, 0x12_3456_7000_u64);
+    let [copy_ready, copy_valid, source, destination, bytes] = [
+        "copy_ready_i",
+        "copy_valid_o",
+        "copy_source_o",
+        "copy_destination_o",
+        "copy_bytes_o",
+    ]
+    .map(|name| board.dut.pin(name));
+    board.dut.set(copy_ready, 0, 1);
+    let word = |value: u32| value.to_le_bytes();
+    let write = |board: &mut Board, rank: usize, register: u32, value: u32| {
+        board.dma_write(pages + rank_page(rank as u32) + register, &word(value));
+    };
+    for rank in 0..RANKS {
+        for (register, value) in [
+            (rank::CQ_SIZE, 2),
+            (rank::CQ_BASE, ring),
+            (rank::CQ_TAIL, 0),
+            (rank::HOST_RING_HIGH, (host >> 32) as u32),
+            (
+                rank::HOST_RING,
+                host as u32 | rank::host_ring::ENABLE.mask(),
+            ),
+        ] {
+            write(&mut board, rank, register, value);
+        }
+    }
+    board.begin(&[0]);
+    // A copy: rank, offset in the ring, the bytes of node memory.
+    let mut copies = |board: &mut Board, count: usize| {
+        let mut found = Vec::new();
+        let end = board.dut.cycle() + 2_000;
+        while found.len() < count {
+            assert!(board.dut.cycle() < end, "{} copies of {count}", found.len());
+            board.dut.settle();
+            if board.dut.get(copy_valid, 0) == 1 {
+                let copied = [source, destination, bytes].map(|pin| board.dut.get(pin, 0));
+                found.push((board.dut.cycle(), copied));
+            }
+            board.cycle([None; RANKS]);
+        }
+        let entry = |board: &mut Board, &(at, [source, destination, bytes]): &(u64, [u64; 3])| {
+            let source = source as u32;
+            let (rank, place) = (source / board.node_bytes, source % board.node_bytes - ring);
+            assert_eq!(destination, host + u64::from(place));
+            let data = board.dma_read(source, bytes as usize);
+            let (words, _) = data.as_chunks();
+            let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            (at, rank, place, words)
+        };
+        found
+            .iter()
+            .map(|copy| entry(board, copy))
+            .collect::<Vec<_>>()
+    };
+    for round in 0..9_u32 {
+        let lap = cq_entry::LAP.put(u32::from((2 * round) / 4 % 2 == 0));
+        for rank in 0..RANKS as u32 {
+            // Data and command follow one another without a wait.
+            board.dma_write(rank * board.node_bytes + 0x100, &word(0xd0 + round + rank));
+            let commit = x_commit::DPID.put(1 - rank) | x_commit::ID.put(round);
+            for (opcode, value) in [
+                (Opcode::XOffset, 0x200),
+                (Opcode::XLaddr, 0x100),
+                (Opcode::XLength, 4),
+                (Opcode::XPut, commit),
+            ] {
+                write(&mut board, rank as usize, command(opcode), value);
+            }
+            let [(_, from, place, words)] = copies(&mut board, 1).try_into().expect("a copy");
+            assert_eq!((from, place), (rank, 16 * (2 * round % 4)), "round {round}");
+            assert_eq!(words[0], cq_entry::ID.put(round) | lap, "round {round}");
+            let there = (1 - rank) * board.node_bytes + 0x200;
+            assert_eq!(board.dma_read(there, 4), word(0xd0 + round + rank));
+        }
+        for rank in 0..RANKS {
+            write(&mut board, rank, command(Opcode::Barrier), 0);
+        }
+        let mut ends = copies(&mut board, RANKS);
+        ends.sort_by_key(|&(_, rank, ..)| rank);
+        for (rank, (_, from, place, words)) in ends.into_iter().enumerate() {
+            let expected = (rank as u32, 16 * ((2 * round + 1) % 4));
+            assert_eq!((from, place), expected, "round {round}");
+            assert_eq!(words[0], cq_entry::BARRIER.mask() | lap, "round {round}");
+            write(&mut board, rank, rank::ACK, rank::ack::BARRIER.put(1));
+            write(&mut board, rank, rank::CQ_TAIL, 2 * round + 2);
+        }
+    }
+    // From the last word of an entry to the copy of the entry: CQ_HEAD, request, choice.
+    write(&mut board, 0, command(Opcode::XLength), 4);
+    let commit = x_commit::DPID.put(0) | x_commit::ID.put(77);
+    write(&mut board, 0, command(Opcode::XPut), commit);
+    let head = board.rank(0, rank::CQ_HEAD);
+    board.run_until("the entry", 200, |board| {
+        board.rank(0, rank::CQ_HEAD) != head
+    });
+    let counted = board.dut.cycle();
+    let [(at, ..)] = copies(&mut board, 1).try_into().expect("a copy");
+    assert_eq!(at - counted, 2, "cycles from CQ_HEAD to the copy");
 }

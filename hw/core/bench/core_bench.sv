@@ -27,6 +27,7 @@ module core_bench (
     output logic [1:0][16:0] lite_write_address_o,
     output logic [1:0][31:0] lite_write_data_o,
     output logic [1:0][16:0] lite_read_address_o,
+    input  logic [1:0]       lite_read_ready_i,
     input  logic [1:0][31:0] lite_read_data_i,
 
     /// DMA ports and node memories.
@@ -87,6 +88,7 @@ module core_bench (
         .write_address_o(lite_write_address_o[g]),
         .write_data_o   (lite_write_data_o[g]),
         .read_address_o (lite_read_address_o[g]),
+        .read_ready_i   (lite_read_ready_i[g]),
         .read_data_i    (lite_read_data_i[g])
     );
   end

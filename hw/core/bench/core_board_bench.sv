@@ -31,8 +31,8 @@ module core_board_bench #(
     parameter int unsigned MEM_LATENCY = 1,
     /// Maximum number of additional cycles, at random.
     parameter int unsigned MEM_JITTER = 0,
-    /// Address bits of the board's node memory; derived, do not set.
-    localparam int unsigned DmaW = $clog2(RANKS) + $clog2(NODE_BYTES)
+    /// Address bits of the board's node memory and pages; derived, do not set.
+    localparam int unsigned DmaW = 1 + (($clog2(RANKS) + $clog2(NODE_BYTES) < 17) ? 17 : $clog2(RANKS) + $clog2(NODE_BYTES))
 ) (
     /// Clock.
     input  logic                   clk_i,
@@ -70,7 +70,14 @@ module core_board_bench #(
     output logic                   dma_rvalid_o,
     input  logic                   dma_rready_i,
     output logic [31:0]            dma_rdata_o,
-    output logic                   dma_rlast_o
+    output logic                   dma_rlast_o,
+
+    /// Copies into host memory.
+    output logic                   copy_valid_o,
+    input  logic                   copy_ready_i,
+    output logic [31:0]            copy_source_o,
+    output logic [63:0]            copy_destination_o,
+    output logic [12:0]            copy_bytes_o
 );
 
   assign u_core.u_host_port.g_rig.move_valid  = move_valid_i;
@@ -117,6 +124,8 @@ module core_board_bench #(
       .dma_o      ({dma_awready_o, dma_wready_o, dma_bvalid_o, dma_arready_o, dma_rvalid_o, dma_rlast_o}),
       .dma_rdata_o(dma_rdata_o),
       .irq_o      (),
+      .copy_o      ({copy_valid_o, copy_source_o, copy_destination_o, copy_bytes_o}),
+      .copy_ready_i(copy_ready_i),
       .link_i     ('0),
       .link_phit_i('0),
       .link_o     (),

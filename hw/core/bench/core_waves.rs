@@ -113,6 +113,7 @@ fn axi_lite_port_waves() {
                     _ => (),
                 }
             }
+            dut.drive("lite_read_ready_i", 2, 0, 1u64);
             dut.drive("lite_read_data_i", 2, 0, 0x5Au64);
         },
         |dut, waves, _| {

@@ -177,6 +177,8 @@ module rival_top #(
       .dma_o      ({dma_awready, dma_wready, dma_bvalid, dma_arready, dma_rvalid, dma_rlast}),
       .dma_rdata_o(dma_rdata),
       .irq_o      (irq_o),
+      .copy_o           (),
+      .copy_ready_i     (1'b1),
       .link_i     ('0),
       .link_phit_i('0),
       .link_o     (),

@@ -34,6 +34,8 @@ module axi_lite_port #(
     output logic [31:0]                 write_data_o,
     /// Register to be read.
     output logic [ADDR_W-1:0]           read_address_o,
+    /// The value belongs to this register.
+    input  logic                        read_ready_i,
     /// Value of the register, in the same cycle.
     input  logic [31:0]                 read_data_i
 );
@@ -56,14 +58,14 @@ module axi_lite_port #(
 
   skid_buffer #(.WIDTH(ADDR_W), .SLICE(SLICES)) u_ar (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(bus_i.arvalid), .ready_o(bus_o.arready), .data_i(bus_i.araddr[ADDR_W-1:0]),
-      .valid_o(ar_valid), .ready_i(!rvalid_q), .data_o(read_address_o), .empty_o()
+      .valid_o(ar_valid), .ready_i(read_ready_i && !rvalid_q), .data_o(read_address_o), .empty_o()
   );
 
   assign write_valid_o = aw_valid && w_valid && !bvalid_q;
   assign write         = write_valid_o && write_ready_i;
   assign bus_o.bvalid  = bvalid_q;
 
-  assign read         = ar_valid && !rvalid_q;
+  assign read         = ar_valid && read_ready_i && !rvalid_q;
   assign bus_o.rvalid = rvalid_q;
   assign bus_o.rdata  = rdata_q;
 

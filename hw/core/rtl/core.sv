@@ -72,6 +72,8 @@ module core #(
     parameter bit SLICES = 1'b0,
     /// 1: pages are also written by `u_host_port.g_rig.move_*`, which simulation drives by hierarchy.
     parameter bit RIG = 1'b0,
+    /// Bits of a beat of the host's DMA; derived, not to be set.
+    localparam int unsigned DmaDataW = (LINKS == 0) ? DATA_W : PHIT_W,
     /// Link ports that there are wires for; derived, not to be set.
     localparam int unsigned LinkN = (LINKS == 0) ? 1 : LINKS,
     /// Bits of a phit with its header; derived, not to be set.
@@ -87,19 +89,24 @@ module core #(
     /// Register BAR: signals to the host.
     output alcor_abi_pkg::lite_answer_t     lite_o,
 
-    /// Node memory, AXI4: signals of the host's DMA. Addresses are rank × NODE_BYTES + byte.
+    /// Node memory, AXI4: signals of the host's DMA. Addresses are rank × NODE_BYTES + byte; the register BAR is behind
+    /// them, at the next power of two that is at least 128 KiB.
     input  alcor_abi_pkg::dma_request_t     dma_i,
     /// Node memory: write data.
-    input  logic [31:0]                     dma_wdata_i,
+    input  logic [DmaDataW-1:0]             dma_wdata_i,
     /// Node memory: byte strobes of the write data.
-    input  logic [3:0]                      dma_wstrb_i,
+    input  logic [DmaDataW/8-1:0]           dma_wstrb_i,
     /// Node memory: signals to the host's DMA.
     output alcor_abi_pkg::dma_answer_t      dma_o,
     /// Node memory: read data.
-    output logic [31:0]                     dma_rdata_o,
+    output logic [DmaDataW-1:0]             dma_rdata_o,
 
     /// Interrupt of each rank, a level.
     output logic [RANKS-1:0]                irq_o,
+    /// A copy of node memory into host memory; the source is an address of the DMA port.
+    output alcor_abi_pkg::host_copy_t       copy_o,
+    /// The copy is taken.
+    input  logic                            copy_ready_i,
 
     /// Links: phits and credits that arrive, a link_flow_t for each.
     input  logic [LinkN-1:0][LinkFlowW-1:0] link_i,
@@ -116,15 +123,15 @@ module core #(
 );
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
-  // Address bits of the board's node memory.
+  // Address bits of the board's node memory, and of the DMA port, whose highest bit selects the pages.
   localparam int unsigned DmaW = $clog2(RANKS) + NodeW;
+  localparam int unsigned DmaPortW = ((DmaW < 17) ? 17 : DmaW) + 1;
   // The crossbar's ports: the ranks, and with links one that leads to the other boards.
   localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
   localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
-  localparam int unsigned Words = DATA_W / 32;
   // Latency that queues are made for, as in rank_tile.
   localparam int unsigned Typical = MEM_LATENCY + MEM_JITTER / 4;
-  localparam int unsigned Banks = (LINKS == 0) ? Words : PHIT_W / 32;
+  localparam int unsigned Banks = DmaDataW / 32;
   // Registers between the reset's counter and the blocks.
   localparam int unsigned ResetStages = 2;
 
@@ -155,7 +162,10 @@ module core #(
   logic [RANKS-1:0][11:0] page_offset;
   logic [RANKS-1:0][31:0] page_data, rank_read_data;
   logic [11:0] read_offset;
-  logic [31:0] board_read_data;
+  logic [31:0] board_read_data, dma_page_data;
+  alcor_abi_pkg::bus_write_t dma_page_write;
+  logic dma_page_ready, dma_page_read;
+  logic [16:0] dma_page_address;
 
   host_port #(
       .RANKS (RANKS),
@@ -166,6 +176,11 @@ module core #(
       .rst_ni       (rst_ni),
       .bus_i        (lite_i),
       .bus_o        (lite_o),
+      .dma_write_i  (dma_page_write),
+      .dma_write_ready_o(dma_page_ready),
+      .dma_read_i   (dma_page_read),
+      .dma_address_i(dma_page_address),
+      .dma_data_o   (dma_page_data),
       .board_o      (board_write),
       .page_write_o (page_write),
       .page_offset_o(page_offset),
@@ -246,8 +261,10 @@ module core #(
   logic [RANKS-1:0][MemoryRequestW-1:0] dma_reads, dma_writes;
   logic [RANKS-1:0][MemoryAnswerW-1:0] dma_answers;
   logic [RANKS-1:0] dma_write_gnt;
-  logic [31:0] dma_write_data;
-  logic [3:0] dma_write_strobe;
+  logic [DmaDataW-1:0] dma_write_data;
+  logic [DmaDataW/8-1:0] dma_write_strobe;
+  logic [RANKS-1:0][HostCopyW-1:0] copies;
+  logic [RANKS-1:0] copies_ready;
 
   // Collectives: completions, and phits of node memory.
   logic [RANKS-1:0] complete_valid, complete_ready;
@@ -300,6 +317,8 @@ module core #(
         .read_offset_i       (read_offset),
         .read_data_o         (rank_read_data[r]),
         .irq_o               (irq_o[r]),
+        .copy_o              (copies[r]),
+        .copy_ready_i        (copies_ready[r]),
         .collective_valid_i  (complete_valid[r]),
         .collective_ready_o  (complete_ready[r]),
         .collective_i        (complete[r]),
@@ -421,39 +440,65 @@ module core #(
     );
   end
 
-  // ---------------------------------------------------------------- DMA
+  // ---------------------------------------------------------------- the host's DMA
 
-  alcor_abi_pkg::memory_request_t dma_read, dma_write;
-  alcor_abi_pkg::memory_answer_t dma_answer;
-  logic dma_write_granted;
-  logic [31:0] dma_read_data;
+  alcor_abi_pkg::memory_request_t port_read, port_write, dma_read, dma_write;
+  alcor_abi_pkg::memory_answer_t port_answer, dma_answer;
+  logic port_write_gnt, dma_write_granted;
+  logic [DmaDataW-1:0] port_data, dma_read_data;
 
   axi_dma_port #(
-      .ADDR_W (DmaW),
+      .DATA_W (DmaDataW),
+      .ADDR_W (DmaPortW),
       .NODE_W (NodeW),
       .LATENCY(Typical),
       .SLICES (SLICES)
   ) u_axi_dma_port (
-      .clk_i        (clk_i),
-      .rst_ni       (rst_ni),
-      .bus_i        (dma_i),
-      .wdata_i      (dma_wdata_i),
-      .wstrb_i      (dma_wstrb_i),
-      .bus_o        (dma_o),
-      .rdata_o      (dma_rdata_o),
-      .read_o       (dma_read),
-      .read_i       (dma_answer),
-      .read_data_i  (dma_read_data),
-      .write_o      (dma_write),
-      .write_gnt_i  (dma_write_granted),
-      .write_data_o (dma_write_data),
+      .clk_i         (clk_i),
+      .rst_ni        (rst_ni),
+      .bus_i         (dma_i),
+      .wdata_i       (dma_wdata_i),
+      .wstrb_i       (dma_wstrb_i),
+      .bus_o         (dma_o),
+      .rdata_o       (dma_rdata_o),
+      .read_o        (port_read),
+      .read_i        (port_answer),
+      .read_data_i   (port_data),
+      .write_o       (port_write),
+      .write_gnt_i   (port_write_gnt),
+      .write_data_o  (dma_write_data),
       .write_strobe_o(dma_write_strobe)
+  );
+
+  dma_pages #(
+      .DATA_W(DmaDataW),
+      .ADDR_W(DmaPortW)
+  ) u_dma_pages (
+      .clk_i             (clk_i),
+      .rst_ni            (rst_ni),
+      .read_i            (port_read),
+      .read_o            (port_answer),
+      .read_data_o       (port_data),
+      .write_i           (port_write),
+      .write_gnt_o       (port_write_gnt),
+      .write_data_i      (dma_write_data),
+      .write_strobe_i    (dma_write_strobe),
+      .memory_read_o     (dma_read),
+      .memory_read_i     (dma_answer),
+      .memory_data_i     (dma_read_data),
+      .memory_write_o    (dma_write),
+      .memory_write_gnt_i(dma_write_granted),
+      .page_o            (dma_page_write),
+      .page_ready_i      (dma_page_ready),
+      .page_read_o       (dma_page_read),
+      .page_address_o    (dma_page_address),
+      .page_data_i       (dma_page_data)
   );
 
   dma_select #(
       .RANKS (RANKS),
       .ADDR_W(DmaW),
-      .DATA_W(Banks * 32)
+      .DATA_W(DmaDataW)
   ) u_dma_select (
       .clk_i           (clk_i),
       .rst_ni          (rst_ni),
@@ -467,6 +512,18 @@ module core #(
       .rank_data_i     (mem_data),
       .rank_write_o    (dma_writes),
       .rank_write_gnt_i(dma_write_gnt)
+  );
+
+  host_copies #(
+      .RANKS (RANKS),
+      .NODE_W(NodeW)
+  ) u_host_copies (
+      .clk_i        (clk_i),
+      .rst_ni       (rst_ni),
+      .ranks_i      (copies),
+      .ranks_ready_o(copies_ready),
+      .copy_o       (copy_o),
+      .copy_ready_i (copy_ready_i)
   );
 
   `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 1 && RANKS <= 16 && (RANKS & (RANKS - 1)) == 0 && (RANKS > 1 || LINKS > 0),

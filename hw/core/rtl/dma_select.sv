@@ -10,7 +10,7 @@ module dma_select #(
     parameter int unsigned RANKS = 2,
     /// Bits of a byte address in all node memories.
     parameter int unsigned ADDR_W = 21,
-    /// Bits of data that a node memory reads at once.
+    /// Bits of data that a node memory reads at once: those of a beat.
     parameter int unsigned DATA_W = 32
 ) (
     /// Clock, of the assertion.
@@ -18,13 +18,13 @@ module dma_select #(
     /// Synchronous reset, active low, of the assertion.
     input  logic                                 rst_ni,
 
-    /// DMA port: a read of a word.
+    /// DMA port: a read of a beat.
     input  alcor_abi_pkg::memory_request_t       read_i,
     /// Answer to the read.
     output alcor_abi_pkg::memory_answer_t        read_o,
     /// Data of the read.
-    output logic [31:0]                          read_data_o,
-    /// DMA port: a write of a word. Data goes to all ranks, beside this block.
+    output logic [DATA_W-1:0]                    read_data_o,
+    /// DMA port: a write of a beat. Data goes to all ranks, beside this block.
     input  alcor_abi_pkg::memory_request_t       write_i,
     /// The write is granted.
     output logic                                 write_gnt_o,
@@ -33,7 +33,7 @@ module dma_select #(
     output logic [RANKS-1:0][MemoryRequestW-1:0] rank_read_o,
     /// By rank: answer to the read, a memory_answer_t.
     input  logic [RANKS-1:0][MemoryAnswerW-1:0]  rank_read_i,
-    /// By rank: data of the read that the memory answers; the first word is the read's.
+    /// By rank: data of the read that the memory answers.
     input  logic [RANKS-1:0][DATA_W-1:0]         rank_data_i,
     /// By rank: a write, a memory_request_t.
     output logic [RANKS-1:0][MemoryRequestW-1:0] rank_write_o,
@@ -65,7 +65,7 @@ module dma_select #(
 
   always_comb begin
     read_data_o = '0;
-    for (int unsigned r = 0; r < RANKS; r++) if (rvalid[r]) read_data_o = read_data_o | rank_data_i[r][31:0];
+    for (int unsigned r = 0; r < RANKS; r++) if (rvalid[r]) read_data_o = read_data_o | rank_data_i[r];
   end
 
   `ALCOR_ASSERT(a_one_answer, $onehot0(rvalid))

@@ -1,7 +1,7 @@
-/// Register side of the host: AXI4-Lite, and the pages that its addresses name.
+/// Register side of the host: AXI4-Lite and the pages of the AXI4 port, and the pages that their addresses name.
 ///
 /// Page 0 is the board's, page 1 + r is rank r's. A write leaves in the cycle in which address and data are both there;
-/// all pages offer the register at `read_offset_o` in the same cycle.
+/// all pages offer the register at `read_offset_o` in the same cycle. Accesses of the AXI4 port go first.
 module host_port #(
     /// Ranks of the board.
     parameter int unsigned RANKS = 2,
@@ -20,6 +20,17 @@ module host_port #(
     input  alcor_abi_pkg::lite_request_t bus_i,
     /// AXI4-Lite: signals of this slave.
     output alcor_abi_pkg::lite_answer_t  bus_o,
+
+    /// AXI4 port: a register write.
+    input  alcor_abi_pkg::bus_write_t    dma_write_i,
+    /// AXI4 port: the write is taken.
+    output logic                         dma_write_ready_o,
+    /// AXI4 port: a register is read.
+    input  logic                         dma_read_i,
+    /// AXI4 port: byte address of the register.
+    input  logic [16:0]                  dma_address_i,
+    /// AXI4 port: its value, in the same cycle.
+    output logic [31:0]                  dma_data_o,
 
     /// A write into the board's page.
     output alcor_abi_pkg::page_write_t   board_o,
@@ -40,9 +51,9 @@ module host_port #(
   // Address bits of the board's pages.
   localparam int unsigned AddrW = 17;
 
-  logic write, write_ready;
-  logic [AddrW-1:0] write_address, bus_address, read_address;
-  logic [31:0] write_data, read_data;
+  logic lite_write, write, write_ready;
+  logic [AddrW-1:0] lite_address, write_address, lite_read_address, bus_address, read_address;
+  logic [31:0] lite_data, write_data, read_data;
 
   axi_lite_port #(
       .ADDR_W(AddrW),
@@ -52,13 +63,22 @@ module host_port #(
       .rst_ni         (rst_ni),
       .bus_i          (bus_i),
       .bus_o          (bus_o),
-      .write_valid_o  (write),
-      .write_ready_i  (write_ready),
-      .write_address_o(write_address),
-      .write_data_o   (write_data),
-      .read_address_o (bus_address),
+      .write_valid_o  (lite_write),
+      .write_ready_i  (write_ready && !dma_write_i.valid),
+      .write_address_o(lite_address),
+      .write_data_o   (lite_data),
+      .read_address_o (lite_read_address),
+      .read_ready_i   (!dma_read_i),
       .read_data_i    (read_data)
   );
+
+  assign write         = dma_write_i.valid || lite_write;
+  assign write_address = dma_write_i.valid ? dma_write_i.address : lite_address;
+  assign write_data    = dma_write_i.valid ? dma_write_i.data : lite_data;
+  assign bus_address   = dma_read_i ? dma_address_i : lite_read_address;
+
+  assign dma_write_ready_o = write_ready;
+  assign dma_data_o        = read_data;
 
   assign read_offset_o = read_address[11:0];
 

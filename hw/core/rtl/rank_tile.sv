@@ -72,6 +72,10 @@ module rank_tile #(
     output logic [31:0]                      read_data_o,
     /// Host: interrupt, a level.
     output logic                             irq_o,
+    /// Host: a copy of completions into host memory.
+    output alcor_abi_pkg::host_copy_t        copy_o,
+    /// Host: the copy is taken.
+    input  logic                             copy_ready_i,
 
     /// A collective of this rank has ended: a completion is offered.
     input  logic                             collective_valid_i,
@@ -123,18 +127,18 @@ module rank_tile #(
     /// Data of the write.
     input  logic [BANKS*32-1:0]              phit_write_data_i,
 
-    /// Host's DMA: a read of a word.
+    /// Host's DMA: a read of a beat.
     input  alcor_abi_pkg::memory_request_t   dma_read_i,
     /// Answer to the read.
     output alcor_abi_pkg::memory_answer_t    dma_read_o,
-    /// Host's DMA: a write of a word.
+    /// Host's DMA: a write of a beat.
     input  alcor_abi_pkg::memory_request_t   dma_write_i,
     /// The write is granted.
     output logic                             dma_write_gnt_o,
     /// Data of the write.
-    input  logic [31:0]                      dma_write_data_i,
+    input  logic [BANKS*32-1:0]              dma_write_data_i,
     /// Byte strobes of the write.
-    input  logic [3:0]                       dma_write_strobe_i,
+    input  logic [BANKS*4-1:0]               dma_write_strobe_i,
 
     /// Data of the read that is answered, of any reader.
     output logic [BANKS*32-1:0]              data_o
@@ -198,6 +202,8 @@ module rank_tile #(
       .read_offset_i     (read_offset_i),
       .read_data_o       (rank_read_data),
       .irq_o             (irq_o),
+      .copy_o            (copy_o),
+      .copy_ready_i      (copy_ready_i),
       .kernel_i          (from_kernel),
       .kernel_o          (to_kernel),
       .collective_valid_i(collective_valid_i),
@@ -253,9 +259,9 @@ module rank_tile #(
                               read_address[1:0]};
   assign all_write_req     = {kernel_write.req, dma_write_i.req, phit_write_i.valid, write_req};
   assign all_write_address = {kernel_write.address, dma_write_i.address, phit_write_i.address, write_address};
-  assign all_write_data    = {kernel_data, MemoryW'(dma_write_data_i), phit_write_data_i, MemoryW'(write_data[2]),
+  assign all_write_data    = {kernel_data, dma_write_data_i, phit_write_data_i, MemoryW'(write_data[2]),
                               MemoryW'(write_data[1]), MemoryW'(write_data[0])};
-  assign all_write_strobe  = {kernel_strobe, (MemoryW / 8)'(dma_write_strobe_i), phit_strobe, (MemoryW / 8)'(write_strobe[2]),
+  assign all_write_strobe  = {kernel_strobe, dma_write_strobe_i, phit_strobe, (MemoryW / 8)'(write_strobe[2]),
                               (MemoryW / 8)'(write_strobe[1]), (MemoryW / 8)'(write_strobe[0])};
 
   memory_arbiter #(

@@ -278,7 +278,16 @@ module rma_bench (
     output logic [1:0][31:0]      ring_write_data_o,
     output logic [1:0][31:0]      ring_head_o,
     output logic [1:0]            ring_overflow_o,
-    output logic [1:0]            ring_idle_o
+    output logic [1:0]            ring_idle_o,
+    input  logic [1:0]            ring_barrier_i,
+    input  logic [1:0]            ring_copies_i,
+    input  logic [1:0][63:0]      ring_host_i,
+    output logic [1:0]            ring_copy_valid_o,
+    input  logic [1:0]            ring_copy_ready_i,
+    output logic [1:0][31:0]      ring_copy_source_o,
+    output logic [1:0][63:0]      ring_copy_destination_o,
+    output logic [1:0][12:0]      ring_copy_bytes_o,
+    output logic [1:0]            ring_copies_idle_o
 );
 
   // A lane has the width of its widest instance: the spare bits of the narrower instances are not read.
@@ -666,7 +675,11 @@ module rma_bench (
 
   for (genvar g = 0; g < 2; g++) begin : g_ring
     localparam int unsigned RingDepth = g == 0 ? 16 : 2;
+    alcor_abi_pkg::ring_settings_t settings;
     alcor_abi_pkg::ring_state_t state;
+
+    assign settings = {ring_clear_i[g], ring_log2_entries_i[g], ring_base_i[g], ring_tail_i[g], ring_retired_i[g],
+                       ring_copies_i[g], ring_host_i[g]};
 
     rma_completion_queue #(
         .DEPTH(RingDepth)
@@ -687,8 +700,8 @@ module rma_bench (
         .message_ready_o   (ring_message_ready_o[g]),
         .message_i         ({ring_message_status_i[g], ring_message_id_i[g], ring_message_source_i[g],
                              ring_message_tag_i[g], ring_message_length_i[g]}),
-        .settings_i        ({ring_clear_i[g], ring_log2_entries_i[g], ring_base_i[g], ring_tail_i[g],
-                             ring_retired_i[g]}),
+        .barrier_i         (ring_barrier_i[g]),
+        .settings_i        (settings),
         .state_o           (state),
         .idle_o            (ring_idle_o[g]),
         .write_valid_o     (ring_write_valid_o[g]),
@@ -696,6 +709,18 @@ module rma_bench (
         .write_address_o   (ring_write_address_o[g]),
         .write_data_o      (ring_write_data_o[g])
     );
+    rma_host_ring #(
+        .ENTRIES(g == 0 ? 256 : 3)
+    ) u_host_ring (
+        .clk_i       (clk_i),
+        .rst_ni      (rst_ni),
+        .settings_i  (settings),
+        .state_i     (state),
+        .idle_o      (ring_copies_idle_o[g]),
+        .copy_o      ({ring_copy_valid_o[g], ring_copy_source_o[g], ring_copy_destination_o[g], ring_copy_bytes_o[g]}),
+        .copy_ready_i(ring_copy_ready_i[g])
+    );
+
     assign ring_head_o[g]     = state.head;
     assign ring_overflow_o[g] = state.overflow;
   end

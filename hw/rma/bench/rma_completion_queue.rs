@@ -1,6 +1,7 @@
 //! `rma_completion_queue` against a model that is exact to the cycle, and against a ring that a
 //! host reads: order of the sources, each memory write, wrapping, losses when the ring is full,
-//! registers written at any time, and readability of every counted entry.
+//! registers written at any time, and readability of every counted entry. Beside it `rma_host_ring`:
+//! a host that sees the copies alone takes every entry once, in order.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -27,26 +28,39 @@ struct Completion {
     source: u32,
     /// Words 2 and 3 of the entry, if they are written.
     value: Option<(u32, u32)>,
+    /// The end of a barrier.
+    is_barrier: bool,
 }
 
 impl Completion {
-    /// Word 0 of the entry.
-    fn first(&self) -> u32 {
+    /// Word 0 of the entry in a lap of the ring.
+    fn first(&self, lap: bool) -> u32 {
         cq_entry::STATUS.put(self.status)
             | cq_entry::ID.put(self.id)
             | cq_entry::SOURCE.put(self.source)
+            | cq_entry::BARRIER.put(u32::from(self.is_barrier))
+            | cq_entry::LAP.put(u32::from(lap))
     }
 
     /// The words of the entry in the order in which they are written; the count comes last.
-    fn words(&self, retired: u32) -> Vec<(u32, u32)> {
+    fn words(&self, retired: u32, lap: bool) -> Vec<(u32, u32)> {
         let value = self.value.map(|(low, high)| [(2, low), (3, high)]);
-        [(0, self.first())]
+        [(0, self.first(lap))]
             .into_iter()
             .chain(value.into_iter().flatten())
             .chain([(1, retired)])
             .collect()
     }
 }
+
+/// The entry of a barrier.
+const BARRIER: Completion = Completion {
+    status: 0,
+    id: 0,
+    source: 0,
+    value: None,
+    is_barrier: true,
+};
 
 struct Bench {
     rng: Random,
@@ -79,6 +93,15 @@ struct Bench {
     read: u64,
     lost: u64,
     stalls: u64,
+    /// A barrier has ended in this cycle; its entry waits.
+    barrier: bool,
+    barrier_waits: bool,
+    /// The ring in host memory: its address, if copies are on, its words, and the entries that the
+    /// host has taken from it.
+    host: Option<u64>,
+    copies: Sink,
+    copied: HashMap<u64, u32>,
+    host_taken: u32,
 }
 
 impl Bench {
@@ -105,6 +128,12 @@ impl Bench {
             read: 0,
             lost: 0,
             stalls: 0,
+            barrier: false,
+            barrier_waits: false,
+            host: None,
+            copies: Sink::new(Pace::Always),
+            copied: HashMap::new(),
+            host_taken: 0,
         }
     }
 
@@ -174,13 +203,19 @@ impl Bench {
         block.set("base_i", self.base);
         block.set("log2_entries_i", self.log2);
         block.set("clear_i", self.clears);
+        block.set("barrier_i", self.barrier);
+        block.set("copies_i", self.host.is_some());
+        block.set("host_i", self.host.unwrap_or(noise));
+        let copy_ready = self.copies.ready(&mut *self.rng);
+        block.set("copy_ready_i", copy_ready);
         block.settle();
 
         let (base, log2, tail) = self.used;
         let size = 1u32 << log2;
         let place = format!("cycle {}, {size} entries", block.cycle());
         assert_eq!(block.word("head_o"), self.head, "{place}");
-        assert_eq!(block.is("idle_o"), self.waiting.is_empty(), "{place}");
+        let is_idle = self.waiting.is_empty() && !self.barrier_waits;
+        assert_eq!(block.is("idle_o"), is_idle, "{place}");
         // A full ring loses the entry that is next. The cycle behind a clear decides nothing.
         let next = self.waiting.front().copied().filter(|_| !self.cleared);
         let full = self.written == 0 && self.head.wrapping_sub(tail) >= size;
@@ -211,7 +246,7 @@ impl Bench {
         }
         let mut advances = false;
         if let Some(next) = writes {
-            let words = next.words(self.retired);
+            let words = next.words(self.retired, self.head & size == 0);
             let (word, data) = words[self.written];
             let slot = base / 4 + 4 * (self.head % size);
             let address = slot.wrapping_add(word) & 0x3fff_ffff;
@@ -240,6 +275,11 @@ impl Bench {
             }
             open &= offer.is_none();
         }
+        if self.barrier_waits && open {
+            self.barrier_waits = false;
+            self.waiting.push_back(BARRIER);
+        }
+        self.barrier_waits |= std::mem::take(&mut self.barrier) && self.host.is_some();
         // Registers that the host writes while a memory write waits take effect after that write.
         let stalled = writes.is_some() && !grant;
         self.clearing |= self.clears;
@@ -255,7 +295,46 @@ impl Bench {
             self.clearing = false;
         }
         self.clears = false;
+        if self.block.is("copy_valid_o") && copy_ready {
+            self.copy();
+        }
         self.block.clock();
+    }
+
+    /// Carries out a copy: node memory, as it is now, into host memory.
+    fn copy(&mut self) {
+        let [source, bytes] = ["copy_source_o", "copy_bytes_o"].map(|name| self.block.word(name));
+        let destination = self.block.get("copy_destination_o");
+        assert!(bytes > 0 && bytes % 16 == 0, "{bytes} bytes");
+        let host = self.host.expect("copies are on");
+        let (offset, end) = (source - self.base, 16 * self.entries());
+        assert_eq!(destination, host + u64::from(offset));
+        assert!(offset.checked_add(bytes).is_some_and(|last| last <= end));
+        for word in 0..bytes / 4 {
+            let data = self.memory.get(&(source / 4 + word)).copied();
+            self.copied
+                .insert(u64::from(offset / 4 + word), data.unwrap_or(0));
+        }
+    }
+
+    /// The host takes entries from its own memory alone.
+    fn host_takes(&mut self, host: &mut Sink) {
+        while host.ready(&mut *self.rng) {
+            let index = self.host_taken % self.entries();
+            let word = |word| self.copied.get(&u64::from(4 * index + word)).copied();
+            let lap = self.host_taken / self.entries() % 2 == 0;
+            let first = word(0).unwrap_or(0);
+            if cq_entry::LAP.get(first) != u32::from(lap) {
+                break;
+            }
+            let (completion, retired) = self.entries.pop_front().expect("an entry");
+            for (place, data) in completion.words(retired, lap) {
+                assert_eq!(word(place), Some(data), "{completion:?}, word {place}");
+            }
+            self.host_taken += 1;
+            self.tail = self.tail.wrapping_add(1);
+            self.read += 1;
+        }
     }
 
     /// The host reads entries that CQ_HEAD counts.
@@ -268,7 +347,8 @@ impl Bench {
         for _ in 0..self.rng.random_range(1..=shown.wrapping_sub(self.tail)) {
             let (completion, retired) = self.entries.pop_front().expect("a counted entry");
             let slot = self.base / 4 + 4 * (self.tail % self.entries());
-            for (word, data) in completion.words(retired) {
+            let lap = self.tail & self.entries() == 0;
+            for (word, data) in completion.words(retired, lap) {
                 let found = self.memory.get(&(slot.wrapping_add(word) & 0x3fff_ffff));
                 assert_eq!(found, Some(&data), "{completion:?}, word {word}");
             }
@@ -307,6 +387,7 @@ impl Bench {
                 0
             },
             value,
+            is_barrier: false,
         }
     }
 
@@ -374,6 +455,64 @@ fn random(lane: usize) {
         bench.read,
         bench.lost
     );
+}
+
+/// Copies into host memory: a host that makes no access to the board takes all entries, those of
+/// barriers among them.
+fn copied(lane: usize) {
+    let mut bench = Bench::new(lane, "rma_completion_queue_copied");
+    let paces = [Pace::Always, Pace::Chance(0.4), Pace::Chance(0.1)];
+    let mut barriers = 0;
+    for log2 in [0, 1, 2, 4, 6] {
+        for _ in 0..soak(6) {
+            let base = bench.rng.random::<u32>() & 0x3fff_fff0;
+            bench.host = Some(bench.rng.random::<u64>() >> 1 & !63);
+            (bench.host_taken, bench.copied) = (0, HashMap::new());
+            bench.set_ring(base, log2);
+            let mut pace = || paces[bench.rng.random_range(0..paces.len())];
+            for source in &mut bench.sources {
+                source.set_pace(pace());
+            }
+            (bench.port, bench.copies) = (Sink::new(pace()), Sink::new(pace()));
+            let mut host = Sink::new(pace());
+            for _ in 0..400 {
+                for source in [REPLY, LOCAL, COLLECTIVE, MESSAGE] {
+                    // Without losses, as the library takes care of.
+                    if bench.rng.random_bool(0.1) {
+                        bench.supply(source);
+                    }
+                }
+                bench.barrier = !bench.barrier_waits && bench.rng.random_bool(0.02);
+                barriers += u64::from(bench.barrier);
+                bench.cycle();
+                bench.host_takes(&mut host);
+            }
+            for source in &mut bench.sources {
+                source.set_pace(Pace::Always);
+            }
+            (bench.port, bench.copies) = (Sink::new(Pace::Always), Sink::new(Pace::Always));
+            let mut host = Sink::new(Pace::Always);
+            for _ in 0..40 * (bench.depth + 40) {
+                bench.cycle();
+                bench.host_takes(&mut host);
+            }
+            assert!(bench.waiting.is_empty() && bench.entries.is_empty());
+            bench.block.settle();
+            assert!(bench.block.is("copies_idle_o"));
+            bench.host = None;
+            bench.cycle();
+        }
+    }
+    assert!(
+        bench.read > 1000 && barriers > 50,
+        "{} read, {barriers}",
+        bench.read
+    );
+}
+
+#[test]
+fn rma_completion_queue_copied() {
+    (0..DEPTHS.len()).for_each(copied);
 }
 
 /// The count wraps at the largest ring, and the ring stays in place. The host's tail is at any

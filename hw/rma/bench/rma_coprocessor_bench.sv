@@ -145,6 +145,8 @@ module rma_coprocessor_bench #(
         .read_offset_i    (cop_read_offset_i[g]),
         .read_data_o      (cop_read_data_o[g]),
         .irq_o            (cop_irq_o[g]),
+        .copy_o           (),
+        .copy_ready_i     (1'b1),
         .kernel_i           ('0),
         .kernel_o           (),
         .collective_valid_i (1'b0),

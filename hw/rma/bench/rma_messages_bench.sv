@@ -149,6 +149,8 @@ module rma_messages_bench #(
         .read_offset_i      (read_offset_i[g]),
         .read_data_o        (read_data_o[g]),
         .irq_o              (),
+        .copy_o             (),
+        .copy_ready_i       (1'b1),
         .kernel_i           ('0),
         .kernel_o           (),
         .collective_valid_i (1'b0),

@@ -8,7 +8,8 @@ import alcor_abi_pkg::*;
 /// returns the host's credits. Words 2 and 3 are tag and length of a received or probed message, or
 /// the old value of an atomic operation; other commands do not write them. CQ_HEAD moves when all
 /// words are written, so the host can read each counted entry. Sources, in order of priority:
-/// commands answered by their target, commands refused before sending, collectives, messages.
+/// commands answered by their target, commands refused before sending, collectives, messages, ends of barriers. The end of
+/// a barrier has an entry only while entries are copied into host memory.
 module rma_completion_queue #(
     /// Entries that may wait to be written.
     parameter int unsigned DEPTH = 16
@@ -43,6 +44,9 @@ module rma_completion_queue #(
     /// The completion.
     input  alcor_abi_pkg::received_t      message_i,
 
+    /// Pulse: a barrier has ended.
+    input  logic                          barrier_i,
+
     /// Registers that the host has written, and the count of commands.
     input  alcor_abi_pkg::ring_settings_t settings_i,
     /// State of the ring.
@@ -61,7 +65,7 @@ module rma_completion_queue #(
 );
 
   logic room, valid, ready, empty;
-  logic next_is_message;
+  logic next_is_message, next_is_barrier, barrier_q;
   alcor_abi_pkg::ring_entry_t next, entry;
   alcor_abi_pkg::cq_entry_t word;
   logic [31:0] head_d, head_q;
@@ -69,7 +73,7 @@ module rma_completion_queue #(
   logic advances, behind_q, cleared_q, full;
   logic [31:0] ahead;
   logic far_q, last_q;
-  logic [15:0] mask, mask_q;
+  logic [15:0] size, size_q, mask, mask_q;
   logic [29:0] base_q;
   logic stalled, clear, clear_q;
 
@@ -78,15 +82,18 @@ module rma_completion_queue #(
   assign collective_ready_o = room && !reply_valid_i && !local_valid_i;
   assign next_is_message    = !reply_valid_i && !local_valid_i && !collective_valid_i;
   assign message_ready_o    = room && next_is_message;
+  assign next_is_barrier    = next_is_message && !message_valid_i;
 
   // Offered only when there is room: a reply that comes while a local completion waits goes first,
   // and what is on offer must not change.
   always_comb begin
-    next.whole  = next_is_message;
-    next.source = next_is_message ? message_i.source : '0;
-    next.low    = 32'(message_i.tag);
-    next.high   = message_i.length;
-    next.ended  = {message_i.status, message_i.id};
+    next.whole   = next_is_message && message_valid_i;
+    next.barrier = next_is_barrier;
+    next.source  = next.whole ? message_i.source : '0;
+    next.low     = 32'(message_i.tag);
+    next.high    = message_i.length;
+    next.ended   = {message_i.status, message_i.id};
+    if (next_is_barrier) next.ended = '0;
     if (collective_valid_i) next.ended = collective_i;
     if (local_valid_i) next.ended = local_i;
     if (reply_valid_i) begin
@@ -99,12 +106,13 @@ module rma_completion_queue #(
 
   fifo #(.WIDTH(RingEntryW), .DEPTH(DEPTH)) u_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni),
-      .valid_i(room && (reply_valid_i || local_valid_i || collective_valid_i || message_valid_i)), .ready_o(room),
+      .valid_i(room && (!next_is_barrier || barrier_q)), .ready_o(room),
       .data_i(next), .valid_o(valid), .ready_i(ready), .data_o(entry),
       .empty_o(empty), .usage_o()
   );
 
-  assign mask            = (16'd1 << settings_i.log2_entries) - 16'd1;
+  assign size            = 16'd1 << settings_i.log2_entries;
+  assign mask            = size - 16'd1;
   // The distance to the tail is compared with the size of the ring a cycle before the entry. With `behind_q`, the head
   // has advanced since, and the ring is full if one place was left.
   assign ahead           = head_q - settings_i.tail;
@@ -114,14 +122,17 @@ module rma_completion_queue #(
   // A register that the host writes while a memory write waits takes effect after that write.
   assign stalled         = write_valid_o && !write_ready_i;
   assign clear           = (settings_i.clear || clear_q) && !stalled;
+  assign state_o.clearing = settings_i.clear || clear_q;
   assign state_o.overflow = valid && !cleared_q && word_q == '0 && full;
 
   // The count of retired commands is written last.
   always_comb begin
     word        = '0;
-    word.id     = entry.ended.id;
-    word.status = entry.ended.status;
-    word.source = entry.source;
+    word.id      = entry.ended.id;
+    word.status  = entry.ended.status;
+    word.source  = entry.source;
+    word.lap     = (head_q[15:0] & size_q) == '0;
+    word.barrier = entry.barrier;
     unique case (word_q)
       2'd0: write_data_o = word;
       2'd1: write_data_o = settings_i.retired;
@@ -151,6 +162,7 @@ module rma_completion_queue #(
   always_ff @(posedge clk_i) begin
     if (!stalled) begin
       base_q  <= settings_i.base[31:2];
+      size_q  <= size;
       mask_q  <= mask;
       far_q   <= (ahead & ~{16'd0, mask}) != '0;
       last_q  <= (ahead[15:0] | ~mask) == '1;
@@ -161,7 +173,10 @@ module rma_completion_queue #(
       word_q    <= '0;
       behind_q  <= 1'b0;
       cleared_q <= 1'b0;
+      barrier_q <= 1'b0;
     end else begin
+      if (barrier_i && settings_i.copies) barrier_q <= 1'b1;
+      else if (next_is_barrier && room) barrier_q <= 1'b0;
       head_q    <= head_d;
       word_q    <= word_d;
       clear_q   <= (settings_i.clear || clear_q) && stalled;
@@ -171,7 +186,7 @@ module rma_completion_queue #(
   end
 
   assign state_o.head = head_q;
-  assign idle_o       = empty;
+  assign idle_o       = empty && !barrier_q;
 
   // The address and the choice of word hold; the retired count is whatever it is when written.
   `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i, write_address_o)

@@ -67,6 +67,10 @@ module rma_coprocessor #(
     output logic [31:0]                      read_data_o,
     /// Host: interrupt, a level.
     output logic                             irq_o,
+    /// Host: a copy of completions into host memory.
+    output alcor_abi_pkg::host_copy_t        copy_o,
+    /// Host: the copy is taken.
+    input  logic                             copy_ready_i,
 
     /// From the kernel's port; all zero without one.
     input  alcor_abi_pkg::kernel_to_rank_t   kernel_i,
@@ -440,7 +444,9 @@ module rma_coprocessor #(
       .idle_o            (ring_idle),
       .write_o           (ring_write),
       .write_gnt_i       (write_gnt_i[2]),
-      .write_data_o      (ring_word)
+      .write_data_o      (ring_word),
+      .copy_o            (copy_o),
+      .copy_ready_i      (copy_ready_i)
   );
 
   assign write_req_o[2]     = ring_write.req;

@@ -68,12 +68,16 @@ module rma_registers (
   logic [31:0] cq_base_q, cq_tail_q, cq_wake_q, retired_wake_q;
   logic [3:0] cq_log2_q;
   logic [7:0] enable_q;
+  alcor_abi_pkg::rank_host_ring_t host_ring;
+  logic host_copies_q;
+  logic [63:6] host_address_q;
   logic ack, ack_events;
   alcor_abi_pkg::rank_ack_t acks;
 
   assign ack        = write_i && write_offset_i == RANK_ACK_OFFSET;
   assign ack_events = write_i && write_offset_i == RANK_ACK_EVENTS_OFFSET;
   assign acks       = write_data_i;
+  assign host_ring  = write_data_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -83,6 +87,8 @@ module rma_registers (
       cq_tail_q      <= '0;
       cq_wake_q      <= '0;
       retired_wake_q <= '0;
+      host_copies_q  <= 1'b0;
+      host_address_q <= '0;
     end else if (write_i) begin
       unique case (write_offset_i)
         RANK_IRQ_ENABLE_OFFSET:   enable_q <= write_data_i[7:0];
@@ -91,6 +97,11 @@ module rma_registers (
         RANK_CQ_TAIL_OFFSET:      cq_tail_q <= write_data_i;
         RANK_CQ_WAKE_OFFSET:      cq_wake_q <= write_data_i;
         RANK_RETIRED_WAKE_OFFSET: retired_wake_q <= write_data_i;
+        RANK_HOST_RING_OFFSET: begin
+          host_copies_q        <= host_ring.enable;
+          host_address_q[31:6] <= host_ring.address;
+        end
+        RANK_HOST_RING_HIGH_OFFSET: host_address_q[63:32] <= write_data_i;
         default: ;
       endcase
     end
@@ -101,6 +112,8 @@ module rma_registers (
   assign ring_o.base         = cq_base_q;
   assign ring_o.tail         = cq_tail_q;
   assign ring_o.retired      = retired_q;
+  assign ring_o.copies       = host_copies_q;
+  assign ring_o.host         = {host_address_q, 6'd0};
 
   // ---------------------------------------------------------------- what happened
 

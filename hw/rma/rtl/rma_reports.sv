@@ -89,7 +89,7 @@ module rma_reports #(
     output logic                             overflow_pending_o,
     /// BARRIER_DONE, not yet acknowledged.
     output logic                             barrier_pending_o,
-    /// All completions are in the ring.
+    /// All completions are in the ring, and copies of it have been asked for.
     output logic                             idle_o,
 
     /// Node memory: a write of a word of the completion ring is offered.
@@ -97,7 +97,11 @@ module rma_reports #(
     /// The write is granted.
     input  logic                             write_gnt_i,
     /// The word.
-    output logic [31:0]                      write_data_o
+    output logic [31:0]                      write_data_o,
+    /// A copy of entries of the ring into host memory.
+    output alcor_abi_pkg::host_copy_t        copy_o,
+    /// The copy is taken.
+    input  logic                             copy_ready_i
 );
 
   // ---------------------------------------------------------------- completions of the host and of the kernel
@@ -146,6 +150,9 @@ module rma_reports #(
 
   alcor_abi_pkg::ring_settings_t ring_settings;
   alcor_abi_pkg::ring_state_t ring_state;
+  logic queue_idle, copies_idle;
+
+  assign idle_o = queue_idle && copies_idle;
 
   rma_completion_queue #(
       .DEPTH(DEPTH)
@@ -164,13 +171,24 @@ module rma_reports #(
       .message_valid_i   (ring_valid[3]),
       .message_ready_o   (ring_ready[3]),
       .message_i         (message_i),
+      .barrier_i         (events_i.barrier_done),
       .settings_i        (ring_settings),
       .state_o           (ring_state),
-      .idle_o            (idle_o),
+      .idle_o            (queue_idle),
       .write_valid_o     (write_o.req),
       .write_ready_i     (write_gnt_i),
       .write_address_o   (write_o.address),
       .write_data_o      (write_data_o)
+  );
+
+  rma_host_ring u_host_ring (
+      .clk_i       (clk_i),
+      .rst_ni      (rst_ni),
+      .settings_i  (ring_settings),
+      .state_i     (ring_state),
+      .idle_o      (copies_idle),
+      .copy_o      (copy_o),
+      .copy_ready_i(copy_ready_i)
   );
 
   // ---------------------------------------------------------------- registers

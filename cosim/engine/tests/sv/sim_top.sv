@@ -23,13 +23,17 @@ module sim_top #(
   localparam int unsigned CALL_W   = 128 + LINK_N * PORT_W;
   localparam int unsigned MON_BITS = 32 * (4 + 4 * RANKS);
   localparam int unsigned MEM_BITS = 32 * (2 + 4 * RANKS);
+  // Words of a beat of the DMA port, and bits of its pins: six words and read data, ten words and write data.
+  localparam int unsigned BANKS    = LINKS == 0 ? 1 : PHIT_W / 32;
+  localparam int unsigned PINS_IN  = 192 + 32 * BANKS;
+  localparam int unsigned PINS_OUT = 320 + 32 * BANKS;
 
   import "DPI-C" function void alcor_host_tick(
     input longint unsigned handle, input bit [63:0] in_bits, output bit [OUT_BITS-1:0] out_bits);
   import "DPI-C" function void alcor_monitor(
     input longint unsigned handle, input bit [MON_BITS-1:0] in_bits, output bit [63:0] out_bits);
   import "DPI-C" function void alcor_axi_tick(
-    input longint unsigned handle, input bit [95:0] in_bits, output bit [319:0] out_bits);
+    input longint unsigned handle, input bit [PINS_IN-1:0] in_bits, output bit [PINS_OUT-1:0] out_bits);
   import "DPI-C" function void alcor_memory(
     input longint unsigned handle, input bit [MEM_BITS-1:0] in_bits, output bit [63:0] out_bits);
 
@@ -37,7 +41,7 @@ module sim_top #(
   logic [4*RANKS-1:0]       stream_valid;
   logic [4*RANKS-1:0][31:0] stream_data;
   bit   [OUT_BITS-1:0]      offered_q;
-  bit   [319:0]             axi_q;
+  bit   [PINS_OUT-1:0]      axi_q;
 
   logic [LINK_N-1:0]             sent, returned, arrived_q, credit_q;
   logic [LINK_N-1:0][2:0]        sent_vc, returned_vc, arrived_vc_q, credit_vc_q;
@@ -75,7 +79,7 @@ module sim_top #(
   always_ff @(posedge clk_i) begin : p_dpi
     bit [OUT_BITS-1:0] offered;
     bit [63:0]         ignored;
-    bit [319:0]        axi;
+    bit [PINS_OUT-1:0] axi;
     bit [CALL_W-1:0]   arrived;
     alcor_host_tick(dpi_handle_i, {48'b0, 16'(irq)}, offered);
     offered_q <= offered;
@@ -83,7 +87,7 @@ module sim_top #(
       alcor_monitor(dpi_handle_i, {stream_data, 64'b0, 64'(stream_valid)}, ignored);
     end
     if (axi_enable_i) begin
-      alcor_axi_tick(dpi_handle_i, {dma_rdata, lite_rdata_q, 18'b0, dma_rlast, dma_rvalid_q, dma_arready, dma_bvalid_q,
+      alcor_axi_tick(dpi_handle_i, {dma_rdata, 128'b0, lite_rdata_q, 18'b0, dma_rlast, dma_rvalid_q, dma_arready, dma_bvalid_q,
                                     dma_wready, dma_awready, 3'b0, lite_rvalid_q, lite_arready, lite_bvalid_q,
                                     lite_wready, lite_awready}, axi);
       axi_q <= axi;
@@ -143,42 +147,50 @@ module sim_top #(
     end
   end
 
-  // ---------------------------------------------------------------- AXI4: one transfer at a time, writes first
+  // ---------------------------------------------------------------- AXI4: one transfer at a time, writes first; from
+  // address 0x20000 on, registers: a word of a beat in each cycle
   logic        dma_writing_q, dma_reading_q, dma_bvalid_q, dma_rvalid_q, dma_fetched_q;
-  logic [31:0] dma_addr_q, dma_rdata;
+  logic [31:0] dma_addr_q, dma_next, page_data_q, page_word_q;
+  logic [BANKS-1:0][31:0] dma_memory, dma_rdata, dma_wdata;
   logic [8:0]  dma_left_q;
-  logic        dma_awready, dma_wready, dma_arready, dma_rlast;
+  logic        dma_awready, dma_wready, dma_arready, dma_rlast, dma_page, page_write;
   assign dma_awready  = !dma_writing_q && !dma_bvalid_q && !dma_reading_q;
   assign dma_arready  = dma_awready && !axi_q[8];
-  assign dma_wready   = dma_writing_q;
+  assign dma_page     = dma_addr_q[17];
+  assign dma_wready   = dma_writing_q && (!dma_page || page_word_q == BANKS - 1);
   assign dma_rlast    = dma_left_q == 1;
+  assign dma_next     = (dma_addr_q | (4 * BANKS - 1)) + 1;
+  assign dma_wdata    = axi_q[320 +: 32 * BANKS];
+  assign dma_rdata    = dma_page ? {BANKS{page_data_q}} : dma_memory;
+  assign page_write   = dma_writing_q && dma_page && axi_q[9] && axi_q[256 + 4 * page_word_q];
   always_ff @(posedge clk_i) begin
     dma_fetched_q <= dma_reading_q;
+    page_data_q   <= read_data;
+    page_word_q   <= (dma_writing_q && axi_q[9] && !dma_wready) ? page_word_q + 1 : 0;
     if (axi_q[8] && dma_awready) begin
       dma_writing_q <= 1'b1;
       dma_addr_q    <= axi_q[159:128];
-      a_write_stays_in_its_page: assert (axi_q[139:128] + {2'b0, axi_q[167:160], 2'b0} <= 12'hFFC)
-        else $error("a burst crosses 4 KiB");
     end
     if (dma_wready && axi_q[9]) begin
-      dma_addr_q <= dma_addr_q + 4;
+      dma_addr_q <= dma_next;
       if (axi_q[10]) begin
         dma_writing_q <= 1'b0;
         dma_bvalid_q  <= 1'b1;
+        a_write_stays_in_its_page: assert (dma_addr_q >> 12 == (dma_next - 1) >> 12) else $error("a burst crosses 4 KiB");
       end
     end
     if (dma_bvalid_q && axi_q[11]) dma_bvalid_q <= 1'b0;
     if (axi_q[12] && dma_arready) begin
       dma_reading_q <= 1'b1;
       dma_fetched_q <= 1'b0;
-      dma_addr_q    <= axi_q[287:256];
-      dma_left_q    <= {1'b0, axi_q[295:288]} + 1;
+      dma_addr_q    <= axi_q[191:160];
+      dma_left_q    <= {1'b0, axi_q[199:192]} + 1;
     end
     if (dma_fetched_q && dma_reading_q && !dma_rvalid_q) dma_rvalid_q <= 1'b1;
     if (dma_rvalid_q && axi_q[13]) begin
       dma_rvalid_q  <= 1'b0;
       dma_fetched_q <= 1'b0;
-      dma_addr_q    <= dma_addr_q + 4;
+      dma_addr_q    <= dma_next;
       dma_left_q    <= dma_left_q - 1;
       if (dma_rlast) dma_reading_q <= 1'b0;
     end
@@ -204,6 +216,11 @@ module sim_top #(
         write_offset[r] = aw_q[11:0];
         write_data[r]   = w_q;
       end
+      if (page_write && 32'(dma_addr_q[16:12]) == r + 1) begin
+        write_valid[r]  = 1'b1;
+        write_offset[r] = (dma_addr_q[11:0] & ~12'(4 * BANKS - 1)) + 12'(4 * page_word_q);
+        write_data[r]   = dma_wdata[page_word_q];
+      end
     end
   end
 
@@ -215,7 +232,7 @@ module sim_top #(
     .write_valid_i (write_valid),
     .write_offset_i(write_offset),
     .write_data_i  (write_data),
-    .read_addr_i   (axi_q[112:96]),
+    .read_addr_i   (dma_reading_q ? dma_addr_q[16:0] : axi_q[112:96]),
     .read_data_o   (read_data),
     .peek_addr_i   (peek_addr_i),
     .peek_data_o   (peek_data_o),
@@ -233,11 +250,11 @@ module sim_top #(
     .arrived_phit_i(arrived_phit_q),
     .credit_i      (credit_q),
     .credit_vc_i   (credit_vc_q),
-    .dma_write_i   (dma_wready && axi_q[9]),
-    .dma_strobe_i  (axi_q[227:224]),
+    .dma_write_i   (dma_wready && axi_q[9] && !dma_page),
+    .dma_strobe_i  (axi_q[256 +: 4 * BANKS]),
     .dma_addr_i    (dma_addr_q),
-    .dma_data_i    (axi_q[223:192]),
-    .dma_data_o    (dma_rdata),
+    .dma_data_i    (dma_wdata),
+    .dma_data_o    (dma_memory),
     .stream_valid_o(stream_valid),
     .stream_data_o (stream_data)
   );

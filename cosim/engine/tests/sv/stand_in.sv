@@ -25,18 +25,16 @@ module ram_stand_in #(
   input  logic                                a_valid_i,
   input  logic [$clog2(WORDS)-1:0]            a_addr_i,
   input  logic [31:0]                         a_data_i,
-  input  logic [3:0]                          b_strobe_i,
+  input  logic [4*BANKS-1:0]                  b_strobe_i,
   input  logic [$clog2(WORDS)-1:0]            b_addr_i,
-  input  logic [31:0]                         b_data_i,
-  output logic [31:0]                         b_data_o,
+  input  logic [BANKS-1:0][31:0]              b_data_i,
+  output logic [BANKS-1:0][31:0]              b_data_o,
   input  logic [LOGS-1:0]                     log_valid_i,
   input  logic [LOGS-1:0][$clog2(WORDS)-1:0]  log_addr_i,
   input  logic [LOGS-1:0][31:0]               log_data_i
 );
-  logic [31:0] data_q [BANKS];
-  logic [31:0] bank_q;
-  assign b_data_o = data_q[bank_q];
-  always_ff @(posedge clk_i) bank_q <= 32'(b_addr_i) % BANKS;
+  logic [BANKS-1:0][31:0] data_q;
+  assign b_data_o = data_q;
 
   for (genvar b = 0; b < BANKS; b++) begin : g_bank
     logic [31:0] mem [WORDS / BANKS] /*verilator public_flat_rw*/;
@@ -44,7 +42,7 @@ module ram_stand_in #(
     always_ff @(posedge clk_i) begin
       if (a_valid_i && 32'(a_addr_i) % BANKS == b) mem[32'(a_addr_i) / BANKS] <= a_data_i;
       for (int i = 0; i < 4; i++) begin
-        if (b_strobe_i[i] && 32'(b_addr_i) % BANKS == b) mem[32'(b_addr_i) / BANKS][8*i +: 8] <= b_data_i[8*i +: 8];
+        if (b_strobe_i[4*b + i]) mem[32'(b_addr_i) / BANKS][8*i +: 8] <= b_data_i[b][8*i +: 8];
       end
       for (int l = 0; l < LOGS; l++) begin
         if (log_valid_i[l] && 32'(log_addr_i[l]) % BANKS == b) mem[32'(log_addr_i[l]) / BANKS] <= log_data_i[l];
@@ -63,7 +61,8 @@ module core_stand_in #(
   parameter int unsigned PHIT_W     = 256,
   parameter int          LOAD       = 0,
   localparam int unsigned LINK_N    = LINKS == 0 ? 1 : LINKS,
-  localparam int unsigned LINK_W    = PHIT_W + 80
+  localparam int unsigned LINK_W    = PHIT_W + 80,
+  localparam int unsigned BANKS     = LINKS == 0 ? 1 : PHIT_W / 32
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -89,17 +88,16 @@ module core_stand_in #(
   input  logic [LINK_N-1:0]             credit_i,
   input  logic [LINK_N-1:0][2:0]        credit_vc_i,
   input  logic                  dma_write_i,
-  input  logic [3:0]            dma_strobe_i,
+  input  logic [4*BANKS-1:0]    dma_strobe_i,
   input  logic [31:0]           dma_addr_i,
-  input  logic [31:0]           dma_data_i,
-  output logic [31:0]           dma_data_o,
+  input  logic [BANKS-1:0][31:0] dma_data_i,
+  output logic [BANKS-1:0][31:0] dma_data_o,
   output logic [4*RANKS-1:0]    stream_valid_o,
   output logic [4*RANKS-1:0][31:0] stream_data_o
 );
   localparam int unsigned WORDS = NODE_BYTES / 4;
   localparam int unsigned AW    = $clog2(WORDS);
   localparam int unsigned DEPTH = 1024;
-  localparam int unsigned BANKS = LINKS == 0 ? 1 : PHIT_W / 32;
 
   typedef struct packed {
     logic [11:0] offset;
@@ -124,7 +122,7 @@ module core_stand_in #(
   logic [31:0] retired_q [RANKS], barriers_q [RANKS], received_q [RANKS];
   logic [5:0]  causes [RANKS];
   logic [31:0] dma_rank;
-  logic [31:0] memory_data [RANKS];
+  logic [BANKS-1:0][31:0] memory_data [RANKS];
   assign dma_rank = dma_addr_i / NODE_BYTES;
   assign dma_data_o = memory_data[dma_rank_q];
   logic [$clog2(RANKS > 1 ? RANKS : 2)-1:0] dma_rank_q;
@@ -276,7 +274,7 @@ module core_stand_in #(
         .a_valid_i (flight_q[FLIGHT-1].valid && flight_q[FLIGHT-1].target == r),
         .a_addr_i  (AW'(flight_q[FLIGHT-1].word)),
         .a_data_i  ({16'b0, flight_q[FLIGHT-1].data}),
-        .b_strobe_i(dma_write_i && dma_rank == r ? dma_strobe_i : 4'b0),
+        .b_strobe_i(dma_write_i && dma_rank == r ? dma_strobe_i : '0),
         .b_addr_i  (AW'(dma_addr_i >> 2)),
         .b_data_i  (dma_data_i),
         .b_data_o  (memory_data[r])

@@ -20,6 +20,8 @@ const BOUNDARY: u64 = 4096;
 /// Bytes of the longest burst. A burst holds up the registers of the core in the model, so it is
 /// shorter than the 4 KiB of AXI4.
 const BURST: u64 = 1024;
+/// Descriptors of the design that a channel holds.
+const BYPASSED: usize = 32;
 /// Bytes of a beat: those of a burst to a fixed address.
 const BEAT: u64 = 64;
 
@@ -100,8 +102,11 @@ pub(super) struct Channel {
     first: u64,
     first_adjacent: u32,
     pub(super) credits: u32,
+    /// Descriptors that were fetched, or that the design gave.
     fetched: VecDeque<Descriptor>,
     state: State,
+    /// The design gives the descriptors: descriptor bypass.
+    is_bypassed: bool,
 }
 
 /// Limits of the descriptor fetch, which the registers for all channels set.
@@ -112,6 +117,27 @@ pub(super) struct Fetching {
 }
 
 impl Channel {
+    /// Makes the design give the descriptors of this channel.
+    pub(super) fn bypass(mut self) -> Channel {
+        self.is_bypassed = true;
+        self
+    }
+
+    /// Takes a descriptor from the design, if the engine runs and has room.
+    pub(super) fn take(&mut self, source: u64, destination: u64, length: u32) -> bool {
+        let has_room = self.state != State::Idle && self.fetched.len() < BYPASSED;
+        if has_room {
+            self.fetched.push_back(Descriptor {
+                control: MAGIC << 16,
+                length,
+                source,
+                destination,
+                next: 0,
+            });
+        }
+        has_room
+    }
+
     pub(super) fn new(direction: Direction, identifiers: (u32, u32), alignment: u32) -> Channel {
         Channel {
             direction,
@@ -128,6 +154,7 @@ impl Channel {
             credits: 0,
             fetched: VecDeque::new(),
             state: State::Idle,
+            is_bypassed: false,
         }
     }
 
@@ -252,6 +279,7 @@ impl Channel {
                     self.begin(descriptor);
                     true
                 }
+                None if self.is_bypassed => false,
                 None => self.fetch(at, adjacent, fetching, host),
             },
             State::Move { descriptor, done } => {

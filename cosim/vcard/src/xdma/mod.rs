@@ -74,6 +74,8 @@ pub struct Shape {
     /// Source and destination of a descriptor must be equal modulo this number; 1 in memory-mapped
     /// mode.
     pub alignment: u32,
+    /// The channel from the card to the host whose descriptors the design gives.
+    pub bypassed: Option<u32>,
 }
 
 impl Default for Shape {
@@ -84,6 +86,7 @@ impl Default for Shape {
             c2h: 2,
             user_interrupts: MAX_USER_INTERRUPTS,
             alignment: 1,
+            bypassed: None,
         }
     }
 }
@@ -190,6 +193,7 @@ impl Core {
             c2h: shape.c2h.min(MAX_CHANNELS),
             user_interrupts: shape.user_interrupts.min(MAX_USER_INTERRUPTS),
             alignment: shape.alignment.clamp(1, 0xff),
+            bypassed: shape.bypassed,
         };
         let identifiers = |registers: u32, sgdma: u32, index: u32| {
             let of = |target: u32| IDENTIFIER | target << 16 | index << 8 | VERSION;
@@ -201,7 +205,11 @@ impl Core {
         });
         let c2h = (0..shape.c2h).map(|index| {
             let identifiers = identifiers(target::C2H, target::C2H_SGDMA, index);
-            Channel::new(Direction::C2h, identifiers, shape.alignment)
+            let channel = Channel::new(Direction::C2h, identifiers, shape.alignment);
+            match shape.bypassed == Some(index) {
+                true => channel.bypass(),
+                false => channel,
+            }
         });
         let mut table = [0; TABLE_WORDS];
         for control in table.iter_mut().skip(3).step_by(4) {
@@ -250,6 +258,16 @@ impl Core {
     /// Sets whether MSI-X is enabled, which the configuration block shows.
     pub fn set_msix_enabled(&mut self, is_msix_enabled: bool) {
         self.is_msix_enabled = is_msix_enabled;
+    }
+
+    /// Gives a descriptor to the [bypassed](Shape::bypassed) channel: a copy from the card to the
+    /// host. Returns whether the channel takes the descriptor, which it does while it runs.
+    pub fn copy(&mut self, source: u64, destination: u64, bytes: u32) -> bool {
+        let channel = self
+            .shape
+            .bypassed
+            .and_then(|index| self.channel(true, index));
+        channel.is_some_and(|channel| channel.take(source, destination, bytes))
     }
 
     /// Whether an engine runs.

@@ -20,10 +20,13 @@ impl Progress {
     /// Handles all pending causes, given as the register CAUSES.
     pub(crate) fn take_in(&mut self, pending: Causes) -> Result<()> {
         let is = |cause: alcor_abi::Field| pending.has(cause);
+        let is_pinned = self.ring.is_pinned;
         if is(causes::EVENT) {
             self.take_events()?;
         }
-        if is(causes::COMPLETION) && after(self.cq_wake, self.ring.taken) {
+        if is_pinned {
+            self.take_copied()?;
+        } else if is(causes::COMPLETION) && after(self.cq_wake, self.ring.taken) {
             self.take_completions()?;
         }
         if is(causes::REGISTRATION) {
@@ -31,9 +34,8 @@ impl Progress {
             self.registrations = self.registrations.saturating_sub(1);
             self.write(rank::ACK, ack::REGISTRATION.mask())?;
         }
-        if is(causes::BARRIER) {
-            self.barriers = self.barriers.saturating_sub(1);
-            self.write(rank::ACK, ack::BARRIER.mask())?;
+        if is(causes::BARRIER) && !is_pinned {
+            self.take_barrier()?;
         }
         if is(causes::CREDIT) && self.retired_wake.take().is_some() {
             let retired = self.read(rank::RETIRED)?;
@@ -81,6 +83,35 @@ impl Progress {
             }
             new -= run;
         }
+        self.completions_are_taken()
+    }
+
+    /// Takes the new entries of the ring in host memory.
+    pub(crate) fn take_copied(&mut self) -> Result<()> {
+        let before = self.ring.taken;
+        loop {
+            let (taken, entries) = (self.ring.taken, self.ring.entries);
+            let entry = self.port.ring_entry(taken % entries)?;
+            // The lap bit is set in every other lap, beginning with the first.
+            let lap = u32::from(taken / entries % 2 == 0);
+            if cq_entry::LAP.get(entry[0]) != lap {
+                break;
+            }
+            if cq_entry::BARRIER.get(entry[0]) == 0 {
+                self.take_completion(entry)?;
+            } else {
+                self.ring.taken = taken.wrapping_add(1);
+                self.credits.retired_is(entry[1]);
+                self.take_barrier()?;
+            }
+        }
+        match self.ring.taken == before {
+            true => Ok(()),
+            false => self.completions_are_taken(),
+        }
+    }
+
+    fn completions_are_taken(&mut self) -> Result<()> {
         if self.ring.taken.wrapping_sub(self.ring.tail) >= (self.ring.entries / 2).max(1) {
             self.write_tail()?;
         }
@@ -88,6 +119,11 @@ impl Progress {
             self.post_queued()?;
         }
         Ok(())
+    }
+
+    fn take_barrier(&mut self) -> Result<()> {
+        self.barriers = self.barriers.saturating_sub(1);
+        self.write(rank::ACK, ack::BARRIER.mask())
     }
 
     fn take_completion(&mut self, [word, retired, tag, length]: [u32; 4]) -> Result<()> {

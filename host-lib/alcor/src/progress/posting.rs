@@ -14,6 +14,11 @@ impl Progress {
         match opcode {
             // These opcodes do not pass the command queue.
             Opcode::Data8 | Opcode::Abort => {}
+            // With a ring in host memory, the end of a barrier has an entry.
+            Opcode::Barrier if self.ring.is_pinned => {
+                self.reserve_transfer()?;
+                self.credits.post();
+            }
             _ => {
                 self.reserve(1)?;
                 self.credits.post();
@@ -128,7 +133,7 @@ impl Progress {
         self.wait_for(
             |_| Awaited::RingRoom,
             |progress| {
-                if progress.outstanding.len() < entries {
+                if progress.expected_entries() < entries {
                     Wanted::Nothing
                 } else {
                     // The event that a message waits for may never come, so messages do not count.
@@ -143,13 +148,24 @@ impl Progress {
     #[inline]
     pub(crate) fn make_ring_room(&mut self) -> Result<bool> {
         let entries = self.ring.entries;
-        if self.outstanding.len() >= entries {
+        let expected = self.expected_entries();
+        if expected >= entries {
             return Ok(false);
         }
         let unreported = self.ring.taken.wrapping_sub(self.ring.tail);
-        if self.outstanding.len() + unreported >= entries {
+        if expected + unreported >= entries {
             self.write_tail()?;
         }
         Ok(true)
+    }
+
+    /// Number of entries that the board has not written, or this rank has not taken.
+    fn expected_entries(&self) -> u32 {
+        let barriers = if self.ring.is_pinned {
+            self.barriers
+        } else {
+            0
+        };
+        self.outstanding.len() + barriers
     }
 }

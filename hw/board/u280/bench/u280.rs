@@ -361,3 +361,224 @@ fn u280_user_irq_waves() {
         },
     );
 }
+
+/// Members of `dma_request_t`.
+const DMA_REQUEST: [(&str, usize); 9] = [
+    ("awvalid", 1),
+    ("awaddr", 32),
+    ("wvalid", 1),
+    ("wlast", 1),
+    ("bready", 1),
+    ("arvalid", 1),
+    ("araddr", 32),
+    ("arlen", 8),
+    ("rready", 1),
+];
+/// Members of `dma_answer_t`.
+const DMA_ANSWER: [(&str, usize); 6] = [
+    ("awready", 1),
+    ("wready", 1),
+    ("bvalid", 1),
+    ("arready", 1),
+    ("rvalid", 1),
+    ("rlast", 1),
+];
+
+/// What a master of the join has under way.
+struct Master {
+    addresses: Source<u32>,
+    beats: Source<(u32, bool)>,
+    reads: Source<(u32, u8)>,
+    b: Sink,
+    r: Sink,
+    /// Write bursts that the slave must see: address, data.
+    writes: VecDeque<(u32, Vec<u32>)>,
+    /// Bursts that the slave has seen whole, less those whose response has come.
+    unanswered: u64,
+    /// Beats of reads that must come: data, last.
+    expected: VecDeque<(u32, bool)>,
+    answers: u64,
+    beats_read: u64,
+}
+
+/// Each burst of both masters reaches the core whole and undisturbed, and its answer reaches its
+/// master. No master waits for more than one burst of the other.
+#[test]
+fn u280_dma_join() {
+    let mut rng = Random::new("u280_dma_join");
+    let recipe = Recipe::new("dma_join", "dma_join")
+        .blocks(&["abi", "common"])
+        .source("board/u280/rtl/dma_join.sv")
+        .param("DATA_W", 32)
+        .bundle("masters_i", &DMA_REQUEST)
+        .bundle("masters_o", &DMA_ANSWER)
+        .bundle("bus_o", &DMA_REQUEST)
+        .bundle("bus_i", &DMA_ANSWER);
+    let mut dut = Dut::start(&recipe);
+    dut.reset();
+    let paces = [
+        Pace::Always,
+        Pace::Chance(0.5),
+        Pace::Chance(0.1),
+        Pace::Bursts { on: 10, off: 10 },
+    ];
+    let mut masters: [Master; 2] = std::array::from_fn(|_| Master {
+        addresses: Source::new(Pace::Always),
+        beats: Source::new(Pace::Always),
+        reads: Source::new(Pace::Always),
+        b: Sink::new(Pace::Always),
+        r: Sink::new(Pace::Always),
+        writes: VecDeque::new(),
+        unanswered: 0,
+        expected: VecDeque::new(),
+        answers: 0,
+        beats_read: 0,
+    });
+    // The core: the write burst under way, its response, and the beats of the read under way.
+    let mut writing: Option<(u32, Vec<u32>)> = None;
+    let (mut answers, mut owner) = (false, 0);
+    let mut reading: VecDeque<(u32, bool)> = VecDeque::new();
+    let mut passed = [0_u64; 2];
+    for _ in 0..soak(16) {
+        let mut pace = || paces[rng.random_range(0..paces.len())];
+        for master in &mut masters {
+            master.addresses.set_pace(pace());
+            master.beats.set_pace(pace());
+            master.reads.set_pace(pace());
+            (master.b, master.r) = (Sink::new(pace()), Sink::new(pace()));
+        }
+        let mut core: [Sink; 4] = std::array::from_fn(|_| Sink::new(pace()));
+        for _ in 0..1_000 {
+            for (number, master) in masters.iter_mut().enumerate() {
+                if master.writes.len() < 3 {
+                    // The highest bit is the master's number.
+                    let address = (number as u32) << 31 | rng.random::<u32>() >> 1;
+                    let data: Vec<u32> =
+                        (0..rng.random_range(1..6)).map(|_| rng.random()).collect();
+                    master.addresses.push(address);
+                    for (at, &word) in data.iter().enumerate() {
+                        master.beats.push((word, at + 1 == data.len()));
+                    }
+                    master.writes.push_back((address, data));
+                }
+                if master.expected.len() < 12 {
+                    let (address, beats) = (rng.random::<u32>() >> 8, rng.random_range(0..5_u8));
+                    master.reads.push((address, beats));
+                    let beat = |at: u8| (address + u32::from(at), at == beats);
+                    master.expected.extend((0..=beats).map(beat));
+                }
+                let aw = master.addresses.offer(&mut *rng).copied();
+                let w = master.beats.offer(&mut *rng).copied();
+                let ar = master.reads.offer(&mut *rng).copied();
+                let noise: u64 = rng.random();
+                let mut drive = |name: &str, value: u64| {
+                    dut.drive(&format!("masters_i.{name}"), 2, number, value);
+                };
+                drive("awvalid", aw.is_some().into());
+                drive("awaddr", aw.map_or(noise, u64::from));
+                drive("wvalid", w.is_some().into());
+                drive("wlast", w.map_or(noise & 1, |(_, last)| last.into()));
+                drive("arvalid", ar.is_some().into());
+                drive("araddr", ar.map_or(noise, |(address, _)| address.into()));
+                drive("arlen", ar.map_or(noise, |(_, beats)| beats.into()));
+                drive("bready", master.b.ready(&mut *rng).into());
+                drive("rready", master.r.ready(&mut *rng).into());
+                dut.drive(
+                    "wdata_i",
+                    2,
+                    number,
+                    w.map_or(noise, |(data, _)| data.into()),
+                );
+                dut.drive(
+                    "wstrb_i",
+                    2,
+                    number,
+                    w.map_or(noise, |(data, _)| data.into()) & 15,
+                );
+            }
+            let ready: Vec<bool> = core.iter_mut().map(|sink| sink.ready(&mut *rng)).collect();
+            let read = reading.front().copied().filter(|_| ready[3]);
+            for (name, value) in [
+                ("awready", ready[0] && writing.is_none() && !answers),
+                ("wready", ready[1] && writing.is_some()),
+                ("bvalid", answers),
+                ("arready", ready[2] && reading.is_empty()),
+                ("rvalid", read.is_some()),
+                ("rlast", read.is_some_and(|(_, last)| last)),
+            ] {
+                dut.drive(&format!("bus_i.{name}"), 1, 0, value);
+            }
+            dut.settle();
+            let bus = |name: &str| dut.look(&format!("bus_o.{name}"), 1, 0);
+            let at =
+                |name: &str, number: usize| dut.look(&format!("masters_o.{name}"), 2, number) == 1;
+            let place = format!("cycle {}", dut.cycle());
+            // Responses and data reach one master.
+            for (number, master) in masters.iter_mut().enumerate() {
+                if at("bvalid", number) && dut.look("masters_i.bready", 2, number) == 1 {
+                    assert!(
+                        master.unanswered > 0,
+                        "{place}: no burst of {number} is whole"
+                    );
+                    master.unanswered -= 1;
+                    master.answers += 1;
+                }
+                if at("rvalid", number) && dut.look("masters_i.rready", 2, number) == 1 {
+                    let expected = master.expected.pop_front();
+                    assert_eq!(expected, read, "{place}: read of {number}");
+                    assert_eq!(at("rlast", number), read.is_some_and(|(_, last)| last));
+                    master.beats_read += 1;
+                }
+            }
+            // The core's side.
+            if answers && bus("bready") == 1 {
+                answers = false;
+            }
+            if bus("awvalid") == 1 && ready[0] && writing.is_none() && !answers {
+                let address = bus("awaddr") as u32;
+                owner = (address >> 31) as usize;
+                passed =
+                    std::array::from_fn(|number| if number == owner { 0 } else { passed[number] });
+                let other = 1 - owner;
+                if dut.look("masters_i.awvalid", 2, other) == 1 {
+                    passed[other] += 1;
+                    assert!(passed[other] <= 1, "{place}: master {other} waits too long");
+                }
+                writing = Some((address, Vec::new()));
+            } else if bus("wvalid") == 1
+                && ready[1]
+                && let Some((address, mut data)) = writing.take()
+            {
+                let word = dut.look("wdata_o", 1, 0) as u32;
+                assert_eq!(dut.look("wstrb_o", 1, 0), u64::from(word & 15), "{place}");
+                data.push(word);
+                if bus("wlast") == 1 {
+                    let expected = masters[owner].writes.pop_front();
+                    assert_eq!(expected, Some((address, data)), "{place}");
+                    masters[owner].unanswered += 1;
+                    answers = true;
+                } else {
+                    writing = Some((address, data));
+                }
+            }
+            if read.is_some() && bus("rready") == 1 {
+                reading.pop_front();
+            } else if bus("arvalid") == 1 && ready[2] && reading.is_empty() {
+                let (first, beats) = (bus("araddr") as u32, bus("arlen") as u32);
+                reading.extend((0..=beats).map(|beat| (first + beat, beat == beats)));
+            }
+            let taken: [[bool; 3]; 2] = std::array::from_fn(|number| {
+                ["awready", "wready", "arready"].map(|name| at(name, number))
+            });
+            for (master, taken) in masters.iter_mut().zip(taken) {
+                master.addresses.take(taken[0]);
+                master.beats.take(taken[1]);
+                master.reads.take(taken[2]);
+            }
+            dut.clock();
+        }
+    }
+    for master in &masters {
+        assert!(master.answers > 100 && master.beats_read > 100);
+    }
+}

@@ -39,6 +39,7 @@ module links_registers #(
       .write_address_o(),
       .write_data_o   (),
       .read_address_o (read_address),
+      .read_ready_i   (1'b1),
       .read_data_i    (read_data)
   );
 

@@ -108,8 +108,8 @@ module u280_top #(
     output logic        hbm_cattrip_o
 );
 
-  // Bits of the core's memory port; the width converter's other side is XDMA's.
-  localparam int unsigned DmaDataW = 32;
+  // Bits of the core's memory port; the width converters' other side is XDMA's.
+  localparam int unsigned DmaDataW = PHIT_W;
   localparam int unsigned XdmaDataW = 512;
 
   assign hbm_cattrip_o     = 1'b0;
@@ -158,15 +158,20 @@ module u280_top #(
   assign lite_request.awaddr = lite_awaddr[17:0];
   assign lite_request.araddr = lite_araddr[17:0];
 
-  logic [3:0] x_awid, x_bid, x_arid, x_rid, x_awcache, x_arcache;
-  logic [63:0] x_awaddr, x_araddr;
-  logic [7:0] x_awlen, x_arlen;
-  logic [2:0] x_awsize, x_arsize, x_awprot, x_arprot;
-  logic [1:0] x_awburst, x_arburst, x_bresp, x_rresp;
-  logic x_awlock, x_arlock, x_awvalid, x_awready, x_wvalid, x_wready, x_wlast, x_bvalid, x_bready;
-  logic x_arvalid, x_arready, x_rvalid, x_rready, x_rlast;
-  logic [XdmaDataW-1:0] x_wdata, x_rdata;
-  logic [XdmaDataW/8-1:0] x_wstrb;
+  // Masters of XDMA: the memory BAR, the DMA.
+  logic [1:0][3:0] x_awid, x_bid, x_arid, x_rid, x_awcache, x_arcache;
+  logic [1:0][63:0] x_awaddr, x_araddr;
+  logic [1:0][7:0] x_awlen, x_arlen;
+  logic [1:0][2:0] x_awsize, x_arsize, x_awprot, x_arprot;
+  logic [1:0][1:0] x_awburst, x_arburst, x_bresp, x_rresp;
+  logic [1:0] x_awlock, x_arlock, x_awvalid, x_awready, x_wvalid, x_wready, x_wlast, x_bvalid, x_bready;
+  logic [1:0] x_arvalid, x_arready, x_rvalid, x_rready, x_rlast;
+  logic [1:0][XdmaDataW-1:0] x_wdata, x_rdata;
+  logic [1:0][XdmaDataW/8-1:0] x_wstrb;
+
+  // Copies into host memory: descriptors of the second channel to the host.
+  alcor_abi_pkg::host_copy_t copy;
+  logic copy_ready;
 
   xdma_u280 u_xdma (
       .sys_clk      (pcie_refclk_half),
@@ -182,41 +187,83 @@ module u280_top #(
       .usr_irq_req  (irq_request),
       .usr_irq_ack  (irq_sent),
       .msix_enable  (),
-      .m_axi_awid   (x_awid),
-      .m_axi_awaddr (x_awaddr),
-      .m_axi_awlen  (x_awlen),
-      .m_axi_awsize (x_awsize),
-      .m_axi_awburst(x_awburst),
-      .m_axi_awprot (x_awprot),
-      .m_axi_awlock (x_awlock),
-      .m_axi_awcache(x_awcache),
-      .m_axi_awvalid(x_awvalid),
-      .m_axi_awready(x_awready),
-      .m_axi_wdata  (x_wdata),
-      .m_axi_wstrb  (x_wstrb),
-      .m_axi_wlast  (x_wlast),
-      .m_axi_wvalid (x_wvalid),
-      .m_axi_wready (x_wready),
-      .m_axi_bid    (x_bid),
-      .m_axi_bresp  (x_bresp),
-      .m_axi_bvalid (x_bvalid),
-      .m_axi_bready (x_bready),
-      .m_axi_arid   (x_arid),
-      .m_axi_araddr (x_araddr),
-      .m_axi_arlen  (x_arlen),
-      .m_axi_arsize (x_arsize),
-      .m_axi_arburst(x_arburst),
-      .m_axi_arprot (x_arprot),
-      .m_axi_arlock (x_arlock),
-      .m_axi_arcache(x_arcache),
-      .m_axi_arvalid(x_arvalid),
-      .m_axi_arready(x_arready),
-      .m_axi_rid    (x_rid),
-      .m_axi_rdata  (x_rdata),
-      .m_axi_rresp  (x_rresp),
-      .m_axi_rlast  (x_rlast),
-      .m_axi_rvalid (x_rvalid),
-      .m_axi_rready (x_rready),
+      .m_axi_awid   (x_awid[1]),
+      .m_axi_awaddr (x_awaddr[1]),
+      .m_axi_awlen  (x_awlen[1]),
+      .m_axi_awsize (x_awsize[1]),
+      .m_axi_awburst(x_awburst[1]),
+      .m_axi_awprot (x_awprot[1]),
+      .m_axi_awlock (x_awlock[1]),
+      .m_axi_awcache(x_awcache[1]),
+      .m_axi_awvalid(x_awvalid[1]),
+      .m_axi_awready(x_awready[1]),
+      .m_axi_wdata  (x_wdata[1]),
+      .m_axi_wstrb  (x_wstrb[1]),
+      .m_axi_wlast  (x_wlast[1]),
+      .m_axi_wvalid (x_wvalid[1]),
+      .m_axi_wready (x_wready[1]),
+      .m_axi_bid    (x_bid[1]),
+      .m_axi_bresp  (x_bresp[1]),
+      .m_axi_bvalid (x_bvalid[1]),
+      .m_axi_bready (x_bready[1]),
+      .m_axi_arid   (x_arid[1]),
+      .m_axi_araddr (x_araddr[1]),
+      .m_axi_arlen  (x_arlen[1]),
+      .m_axi_arsize (x_arsize[1]),
+      .m_axi_arburst(x_arburst[1]),
+      .m_axi_arprot (x_arprot[1]),
+      .m_axi_arlock (x_arlock[1]),
+      .m_axi_arcache(x_arcache[1]),
+      .m_axi_arvalid(x_arvalid[1]),
+      .m_axi_arready(x_arready[1]),
+      .m_axi_rid    (x_rid[1]),
+      .m_axi_rdata  (x_rdata[1]),
+      .m_axi_rresp  (x_rresp[1]),
+      .m_axi_rlast  (x_rlast[1]),
+      .m_axi_rvalid (x_rvalid[1]),
+      .m_axi_rready (x_rready[1]),
+      .m_axib_awid   (x_awid[0]),
+      .m_axib_awaddr (x_awaddr[0]),
+      .m_axib_awlen  (x_awlen[0]),
+      .m_axib_awsize (x_awsize[0]),
+      .m_axib_awburst(x_awburst[0]),
+      .m_axib_awprot (x_awprot[0]),
+      .m_axib_awlock (x_awlock[0]),
+      .m_axib_awcache(x_awcache[0]),
+      .m_axib_awvalid(x_awvalid[0]),
+      .m_axib_awready(x_awready[0]),
+      .m_axib_wdata  (x_wdata[0]),
+      .m_axib_wstrb  (x_wstrb[0]),
+      .m_axib_wlast  (x_wlast[0]),
+      .m_axib_wvalid (x_wvalid[0]),
+      .m_axib_wready (x_wready[0]),
+      .m_axib_bid    (x_bid[0]),
+      .m_axib_bresp  (x_bresp[0]),
+      .m_axib_bvalid (x_bvalid[0]),
+      .m_axib_bready (x_bready[0]),
+      .m_axib_arid   (x_arid[0]),
+      .m_axib_araddr (x_araddr[0]),
+      .m_axib_arlen  (x_arlen[0]),
+      .m_axib_arsize (x_arsize[0]),
+      .m_axib_arburst(x_arburst[0]),
+      .m_axib_arprot (x_arprot[0]),
+      .m_axib_arlock (x_arlock[0]),
+      .m_axib_arcache(x_arcache[0]),
+      .m_axib_arvalid(x_arvalid[0]),
+      .m_axib_arready(x_arready[0]),
+      .m_axib_rid    (x_rid[0]),
+      .m_axib_rdata  (x_rdata[0]),
+      .m_axib_rresp  (x_rresp[0]),
+      .m_axib_rlast  (x_rlast[0]),
+      .m_axib_rvalid (x_rvalid[0]),
+      .m_axib_rready (x_rready[0]),
+      .c2h_dsc_byp_ready_1   (copy_ready),
+      .c2h_dsc_byp_load_1    (copy.valid && copy_ready),
+      .c2h_dsc_byp_src_addr_1(64'(copy.source)),
+      .c2h_dsc_byp_dst_addr_1(copy.destination),
+      .c2h_dsc_byp_len_1     (28'(copy.bytes)),
+      // Neither stops the channel nor interrupts.
+      .c2h_dsc_byp_ctl_1     (16'h0000),
       .m_axil_awaddr (lite_awaddr),
       .m_axil_awprot (),
       .m_axil_awvalid(lite_request.awvalid),
@@ -249,95 +296,121 @@ module u280_top #(
     );
   end
 
-  // ---------------------------------------------------------------- DMA: XDMA's width to the core's
+  // ---------------------------------------------------------------- memory: XDMA's width to the core's, and both masters
 
   alcor_abi_pkg::dma_request_t dma_request;
   alcor_abi_pkg::dma_answer_t dma_answer;
-  logic [63:0] dma_awaddr, dma_araddr;
-  logic [DmaDataW-1:0] dma_wdata, dma_rdata;
-  logic [DmaDataW/8-1:0] dma_wstrb;
+  logic [1:0][DmaRequestW-1:0] dma_requests;
+  logic [1:0][DmaAnswerW-1:0] dma_answers;
+  logic [1:0][63:0] dma_awaddr, dma_araddr;
+  logic [1:0][DmaDataW-1:0] dma_wdata;
+  logic [1:0][DmaDataW/8-1:0] dma_wstrb;
+  logic [DmaDataW-1:0] core_wdata, dma_rdata;
+  logic [DmaDataW/8-1:0] core_wstrb;
 
-  assign dma_request.awaddr = dma_awaddr[31:0];
-  assign dma_request.araddr = dma_araddr[31:0];
+  for (genvar m = 0; m < 2; m++) begin : g_master
+    alcor_abi_pkg::dma_request_t request;
+    alcor_abi_pkg::dma_answer_t answer;
 
-  dma_width_u280 u_dma_width (
-      .s_axi_aclk    (clk),
-      .s_axi_aresetn (rst_n),
-      .s_axi_awid    (x_awid),
-      .s_axi_awaddr  (x_awaddr),
-      .s_axi_awlen   (x_awlen),
-      .s_axi_awsize  (x_awsize),
-      .s_axi_awburst (x_awburst),
-      .s_axi_awlock  (x_awlock),
-      .s_axi_awcache (x_awcache),
-      .s_axi_awprot  (x_awprot),
-      .s_axi_awregion(4'd0),
-      .s_axi_awqos   (4'd0),
-      .s_axi_awvalid (x_awvalid),
-      .s_axi_awready (x_awready),
-      .s_axi_wdata   (x_wdata),
-      .s_axi_wstrb   (x_wstrb),
-      .s_axi_wlast   (x_wlast),
-      .s_axi_wvalid  (x_wvalid),
-      .s_axi_wready  (x_wready),
-      .s_axi_bid     (x_bid),
-      .s_axi_bresp   (x_bresp),
-      .s_axi_bvalid  (x_bvalid),
-      .s_axi_bready  (x_bready),
-      .s_axi_arid    (x_arid),
-      .s_axi_araddr  (x_araddr),
-      .s_axi_arlen   (x_arlen),
-      .s_axi_arsize  (x_arsize),
-      .s_axi_arburst (x_arburst),
-      .s_axi_arlock  (x_arlock),
-      .s_axi_arcache (x_arcache),
-      .s_axi_arprot  (x_arprot),
-      .s_axi_arregion(4'd0),
-      .s_axi_arqos   (4'd0),
-      .s_axi_arvalid (x_arvalid),
-      .s_axi_arready (x_arready),
-      .s_axi_rid     (x_rid),
-      .s_axi_rdata   (x_rdata),
-      .s_axi_rresp   (x_rresp),
-      .s_axi_rlast   (x_rlast),
-      .s_axi_rvalid  (x_rvalid),
-      .s_axi_rready  (x_rready),
-      .m_axi_awaddr  (dma_awaddr),
-      // The core sees a burst's end, and all bursts are INCR.
-      .m_axi_awlen   (),
-      .m_axi_awsize  (),
-      .m_axi_awburst (),
-      .m_axi_awlock  (),
-      .m_axi_awcache (),
-      .m_axi_awprot  (),
-      .m_axi_awregion(),
-      .m_axi_awqos   (),
-      .m_axi_awvalid (dma_request.awvalid),
-      .m_axi_awready (dma_answer.awready),
-      .m_axi_wdata   (dma_wdata),
-      .m_axi_wstrb   (dma_wstrb),
-      .m_axi_wlast   (dma_request.wlast),
-      .m_axi_wvalid  (dma_request.wvalid),
-      .m_axi_wready  (dma_answer.wready),
-      .m_axi_bresp   (2'b00),
-      .m_axi_bvalid  (dma_answer.bvalid),
-      .m_axi_bready  (dma_request.bready),
-      .m_axi_araddr  (dma_araddr),
-      .m_axi_arlen   (dma_request.arlen),
-      .m_axi_arsize  (),
-      .m_axi_arburst (),
-      .m_axi_arlock  (),
-      .m_axi_arcache (),
-      .m_axi_arprot  (),
-      .m_axi_arregion(),
-      .m_axi_arqos   (),
-      .m_axi_arvalid (dma_request.arvalid),
-      .m_axi_arready (dma_answer.arready),
-      .m_axi_rdata   (dma_rdata),
-      .m_axi_rresp   (2'b00),
-      .m_axi_rlast   (dma_answer.rlast),
-      .m_axi_rvalid  (dma_answer.rvalid),
-      .m_axi_rready  (dma_request.rready)
+    assign request.awaddr  = dma_awaddr[m][31:0];
+    assign request.araddr  = dma_araddr[m][31:0];
+    assign dma_requests[m] = request;
+    assign answer          = dma_answers[m];
+
+    dma_width_u280 u_dma_width (
+        .s_axi_aclk    (clk),
+        .s_axi_aresetn (rst_n),
+        .s_axi_awid    (x_awid[m]),
+        .s_axi_awaddr  (x_awaddr[m]),
+        .s_axi_awlen   (x_awlen[m]),
+        .s_axi_awsize  (x_awsize[m]),
+        .s_axi_awburst (x_awburst[m]),
+        .s_axi_awlock  (x_awlock[m]),
+        .s_axi_awcache (x_awcache[m]),
+        .s_axi_awprot  (x_awprot[m]),
+        .s_axi_awregion(4'd0),
+        .s_axi_awqos   (4'd0),
+        .s_axi_awvalid (x_awvalid[m]),
+        .s_axi_awready (x_awready[m]),
+        .s_axi_wdata   (x_wdata[m]),
+        .s_axi_wstrb   (x_wstrb[m]),
+        .s_axi_wlast   (x_wlast[m]),
+        .s_axi_wvalid  (x_wvalid[m]),
+        .s_axi_wready  (x_wready[m]),
+        .s_axi_bid     (x_bid[m]),
+        .s_axi_bresp   (x_bresp[m]),
+        .s_axi_bvalid  (x_bvalid[m]),
+        .s_axi_bready  (x_bready[m]),
+        .s_axi_arid    (x_arid[m]),
+        .s_axi_araddr  (x_araddr[m]),
+        .s_axi_arlen   (x_arlen[m]),
+        .s_axi_arsize  (x_arsize[m]),
+        .s_axi_arburst (x_arburst[m]),
+        .s_axi_arlock  (x_arlock[m]),
+        .s_axi_arcache (x_arcache[m]),
+        .s_axi_arprot  (x_arprot[m]),
+        .s_axi_arregion(4'd0),
+        .s_axi_arqos   (4'd0),
+        .s_axi_arvalid (x_arvalid[m]),
+        .s_axi_arready (x_arready[m]),
+        .s_axi_rid     (x_rid[m]),
+        .s_axi_rdata   (x_rdata[m]),
+        .s_axi_rresp   (x_rresp[m]),
+        .s_axi_rlast   (x_rlast[m]),
+        .s_axi_rvalid  (x_rvalid[m]),
+        .s_axi_rready  (x_rready[m]),
+        .m_axi_awaddr  (dma_awaddr[m]),
+        // The core sees a burst's end, and all bursts are INCR.
+        .m_axi_awlen   (),
+        .m_axi_awsize  (),
+        .m_axi_awburst (),
+        .m_axi_awlock  (),
+        .m_axi_awcache (),
+        .m_axi_awprot  (),
+        .m_axi_awregion(),
+        .m_axi_awqos   (),
+        .m_axi_awvalid (request.awvalid),
+        .m_axi_awready (answer.awready),
+        .m_axi_wdata   (dma_wdata[m]),
+        .m_axi_wstrb   (dma_wstrb[m]),
+        .m_axi_wlast   (request.wlast),
+        .m_axi_wvalid  (request.wvalid),
+        .m_axi_wready  (answer.wready),
+        .m_axi_bresp   (2'b00),
+        .m_axi_bvalid  (answer.bvalid),
+        .m_axi_bready  (request.bready),
+        .m_axi_araddr  (dma_araddr[m]),
+        .m_axi_arlen   (request.arlen),
+        .m_axi_arsize  (),
+        .m_axi_arburst (),
+        .m_axi_arlock  (),
+        .m_axi_arcache (),
+        .m_axi_arprot  (),
+        .m_axi_arregion(),
+        .m_axi_arqos   (),
+        .m_axi_arvalid (request.arvalid),
+        .m_axi_arready (answer.arready),
+        .m_axi_rdata   (dma_rdata),
+        .m_axi_rresp   (2'b00),
+        .m_axi_rlast   (answer.rlast),
+        .m_axi_rvalid  (answer.rvalid),
+        .m_axi_rready  (request.rready)
+    );
+  end
+
+  dma_join #(
+      .DATA_W(DmaDataW)
+  ) u_dma_join (
+      .clk_i    (clk),
+      .rst_ni   (rst_n),
+      .masters_i(dma_requests),
+      .wdata_i  (dma_wdata),
+      .wstrb_i  (dma_wstrb),
+      .masters_o(dma_answers),
+      .bus_o    (dma_request),
+      .wdata_o  (core_wdata),
+      .wstrb_o  (core_wstrb),
+      .bus_i    (dma_answer)
   );
 
   // ---------------------------------------------------------------- registers: the core's and the links'
@@ -410,11 +483,13 @@ module u280_top #(
       .lite_i     (slave_requests[0]),
       .lite_o     (slave_answers[0]),
       .dma_i      (dma_request),
-      .dma_wdata_i(dma_wdata),
-      .dma_wstrb_i(dma_wstrb),
+      .dma_wdata_i(core_wdata),
+      .dma_wstrb_i(core_wstrb),
       .dma_o      (dma_answer),
       .dma_rdata_o(dma_rdata),
       .irq_o      (irq),
+      .copy_o      (copy),
+      .copy_ready_i(copy_ready),
       .link_i     (rx),
       .link_phit_i(rx_phit),
       .link_o     (tx),

@@ -1,0 +1,465 @@
+//! The host's side of `core`: AXI4 and AXI4-Lite at the same time, to node memory and to the pages
+//! behind both. Each register write leaves once; those of one port leave in order. Data written
+//! through the AXI4 port is in memory before a register write behind it leaves. Reads give the bytes
+//! of memory, and the value of the addressed register.
+
+use std::collections::VecDeque;
+
+use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
+use rand::Rng;
+
+const NODE_BYTES: u64 = 4096;
+/// Address of the pages on the AXI4 port.
+const PAGES: u64 = 1 << 17;
+
+const LITE_REQUEST: [(&str, usize); 8] = [
+    ("awvalid", 1),
+    ("awaddr", 18),
+    ("wvalid", 1),
+    ("wdata", 32),
+    ("bready", 1),
+    ("arvalid", 1),
+    ("araddr", 18),
+    ("rready", 1),
+];
+const LITE_ANSWER: [(&str, usize); 6] = [
+    ("awready", 1),
+    ("wready", 1),
+    ("bvalid", 1),
+    ("arready", 1),
+    ("rvalid", 1),
+    ("rdata", 32),
+];
+const DMA_REQUEST: [(&str, usize); 9] = [
+    ("awvalid", 1),
+    ("awaddr", 32),
+    ("wvalid", 1),
+    ("wlast", 1),
+    ("bready", 1),
+    ("arvalid", 1),
+    ("araddr", 32),
+    ("arlen", 8),
+    ("rready", 1),
+];
+const DMA_ANSWER: [(&str, usize); 6] = [
+    ("awready", 1),
+    ("wready", 1),
+    ("bvalid", 1),
+    ("arready", 1),
+    ("rvalid", 1),
+    ("rlast", 1),
+];
+
+/// The memory port's beat, latency and jitter, and register slices at the ports.
+const VARIANTS: [(u64, u64, u64, u64); 4] = [
+    (32, 1, 0, 0),
+    (256, 5, 0, 1),
+    (512, 1, 20, 0),
+    (64, 3, 9, 1),
+];
+
+/// A beat of a write burst.
+#[derive(Debug, Clone)]
+struct Beat {
+    /// Address of its first byte.
+    address: u64,
+    words: Vec<u32>,
+    strobe: u64,
+    is_last: bool,
+}
+
+/// A register write: byte address in the BAR, data.
+type Write = (u64, u32);
+
+struct Bench {
+    rng: Random,
+    dut: Dut,
+    /// Bytes of a beat.
+    bytes: u64,
+    memory: Vec<u8>,
+    /// Addresses of write bursts; beats.
+    bursts: Source<u64>,
+    beats: Source<Beat>,
+    /// Read bursts: address and beats less one. Expected beats: address, register, last.
+    reads: Source<(u64, u64)>,
+    expected: VecDeque<(u64, bool)>,
+    b: Sink,
+    r: Sink,
+    /// Bursts whose last beat has been taken.
+    ended: u64,
+    answered: u64,
+    /// Register writes that have not left: of the AXI4 port, of AXI4-Lite.
+    dma_writes: VecDeque<Write>,
+    lite_writes: VecDeque<Write>,
+    lite_addresses: Source<u64>,
+    lite_data: Source<u32>,
+    lite_reads: Source<u64>,
+    lite_expected: VecDeque<u64>,
+    lite_b: Sink,
+    lite_r: Sink,
+    /// Counts: register writes of either port, reads of either port, beats of memory.
+    counts: [u64; 5],
+}
+
+/// The value that the bench top gives for a register.
+fn register(address: u64) -> u32 {
+    let page = [0xb000_0000, 0x0100_0000, 0x0200_0000];
+    let page = page.get((address >> 12) as usize).copied();
+    page.map_or(0, |page| page | (address & 0xfff) as u32)
+}
+
+impl Bench {
+    fn new((bits, latency, jitter, slices): (u64, u64, u64, u64)) -> Self {
+        let recipe = Recipe::new("host-side", "host_side_bench")
+            .core()
+            .source("core/bench/host_side_bench.sv")
+            .param("DATA_W", bits)
+            .param("MEM_LATENCY", latency)
+            .param("MEM_JITTER", jitter)
+            .param("SLICES", slices)
+            .bundle("lite_i", &LITE_REQUEST)
+            .bundle("lite_o", &LITE_ANSWER)
+            .bundle("dma_i", &DMA_REQUEST)
+            .bundle("dma_o", &DMA_ANSWER)
+            .bundle("board_o", &[("valid", 1), ("offset", 12), ("data", 32)]);
+        let mut dut = Dut::start(&recipe);
+        dut.reset();
+        Self {
+            rng: Random::new("host_side"),
+            dut,
+            bytes: bits / 8,
+            memory: vec![0; NODE_BYTES as usize],
+            bursts: Source::new(Pace::Always),
+            beats: Source::new(Pace::Always),
+            reads: Source::new(Pace::Always),
+            expected: VecDeque::new(),
+            b: Sink::new(Pace::Always),
+            r: Sink::new(Pace::Always),
+            ended: 0,
+            answered: 0,
+            dma_writes: VecDeque::new(),
+            lite_writes: VecDeque::new(),
+            lite_addresses: Source::new(Pace::Always),
+            lite_data: Source::new(Pace::Always),
+            lite_reads: Source::new(Pace::Always),
+            lite_expected: VecDeque::new(),
+            lite_b: Sink::new(Pace::Always),
+            lite_r: Sink::new(Pace::Always),
+            counts: [0; 5],
+        }
+    }
+
+    fn words(&self) -> usize {
+        (self.bytes / 4) as usize
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.dut.look(name, 1, 0) == 1
+    }
+
+    /// Queues a write burst; to memory, or within a page.
+    fn write(&mut self, first: u64, beats: u64, whole: bool) {
+        let begin = first / self.bytes * self.bytes;
+        self.bursts.push(first);
+        for at in 0..beats {
+            let words = (0..self.words()).map(|_| self.rng.random()).collect();
+            let all = u64::MAX >> (64 - self.bytes);
+            let mut strobe = if whole {
+                all
+            } else {
+                self.rng.random::<u64>() & all
+            };
+            if !whole && self.rng.random_bool(0.5) {
+                // Some whole words.
+                let words: u64 = self.rng.random();
+                strobe = (0..self.bytes)
+                    .fold(0, |strobe, byte| strobe | (words >> (byte / 4) & 1) << byte);
+            }
+            let beat = Beat {
+                address: begin + at * self.bytes,
+                words,
+                strobe,
+                is_last: at + 1 == beats,
+            };
+            if beat.address >= PAGES {
+                for (word, &data) in beat.words.iter().enumerate() {
+                    if strobe >> (4 * word) & 15 == 15 {
+                        let address = beat.address - PAGES + 4 * word as u64;
+                        self.dma_writes.push_back((address, data));
+                    }
+                }
+            }
+            self.beats.push(beat);
+        }
+    }
+
+    fn read(&mut self, first: u64, beats: u64) {
+        let begin = first / self.bytes * self.bytes;
+        self.reads.push((first, beats - 1));
+        let address = |at| {
+            if at == 0 {
+                first
+            } else {
+                begin + at * self.bytes
+            }
+        };
+        self.expected
+            .extend((0..beats).map(|at| (address(at), at + 1 == beats)));
+    }
+
+    fn cycle(&mut self) {
+        let noise: u64 = self.rng.random();
+        let rng = &mut *self.rng;
+        let aw = self.bursts.offer(rng).copied();
+        let w = self.beats.offer(rng).cloned();
+        let ar = self.reads.offer(rng).copied();
+        let lite_aw = self.lite_addresses.offer(rng).copied();
+        let lite_w = self.lite_data.offer(rng).copied();
+        let lite_ar = self.lite_reads.offer(rng).copied();
+        let [b, r, lite_b, lite_r] = [&mut self.b, &mut self.r, &mut self.lite_b, &mut self.lite_r]
+            .map(|sink| sink.ready(rng));
+        for (name, value) in [
+            ("dma_i.awvalid", u64::from(aw.is_some())),
+            ("dma_i.awaddr", aw.unwrap_or(noise)),
+            ("dma_i.wvalid", u64::from(w.is_some())),
+            (
+                "dma_i.wlast",
+                w.as_ref().map_or(noise & 1, |beat| beat.is_last.into()),
+            ),
+            ("dma_i.bready", b.into()),
+            ("dma_i.arvalid", u64::from(ar.is_some())),
+            ("dma_i.araddr", ar.map_or(noise, |(address, _)| address)),
+            ("dma_i.arlen", ar.map_or(noise, |(_, beats)| beats)),
+            ("dma_i.rready", r.into()),
+            ("wstrb_i", w.as_ref().map_or(noise, |beat| beat.strobe)),
+            ("lite_i.awvalid", u64::from(lite_aw.is_some())),
+            ("lite_i.awaddr", lite_aw.unwrap_or(noise)),
+            ("lite_i.wvalid", u64::from(lite_w.is_some())),
+            ("lite_i.wdata", lite_w.map_or(noise, u64::from)),
+            ("lite_i.bready", lite_b.into()),
+            ("lite_i.arvalid", u64::from(lite_ar.is_some())),
+            ("lite_i.araddr", lite_ar.unwrap_or(noise)),
+            ("lite_i.rready", lite_r.into()),
+        ] {
+            self.dut.drive(name, 1, 0, value);
+        }
+        let words = self.words();
+        for word in 0..words {
+            let data = w.as_ref().map_or(noise as u32, |beat| beat.words[word]);
+            self.dut.drive("wdata_i", words, word, data);
+        }
+        self.dut.settle();
+        let place = format!("cycle {}, beats of {} bytes", self.dut.cycle(), self.bytes);
+
+        self.check_writes(&place);
+        if self.is("dma_o.rvalid") && r {
+            let (address, is_last) = self.expected.pop_front().expect("data was asked for");
+            assert_eq!(self.is("dma_o.rlast"), is_last, "{place}");
+            self.check_read(address, &place);
+        }
+        if self.is("lite_o.rvalid") && lite_r {
+            let address = self.lite_expected.pop_front().expect("a read");
+            let found = self.dut.look("lite_o.rdata", 1, 0) as u32;
+            assert_eq!(found, register(address), "{place}: {address:#x}");
+            self.counts[3] += 1;
+        }
+        assert!(
+            self.ended >= self.answered + u64::from(self.is("dma_o.bvalid")),
+            "{place}"
+        );
+        self.answered += u64::from(self.is("dma_o.bvalid") && b);
+        let is = |name: &str| self.dut.look(name, 1, 0) == 1;
+        let ready = ["dma_o.awready", "dma_o.wready", "dma_o.arready"].map(is);
+        let lite_ready = ["lite_o.awready", "lite_o.wready", "lite_o.arready"].map(is);
+        self.bursts.take(ready[0]);
+        if let Some(beat) = self.beats.take(ready[1]) {
+            self.ended += u64::from(beat.is_last);
+            if beat.address < PAGES {
+                self.store(&beat);
+            }
+        }
+        self.reads.take(ready[2]);
+        self.lite_addresses.take(lite_ready[0]);
+        self.lite_data.take(lite_ready[1]);
+        if let Some(address) = self.lite_reads.take(lite_ready[2]) {
+            self.lite_expected.push_back(address);
+        }
+        self.dut.clock();
+    }
+
+    /// Memory is the bench's at once. Tests read nothing while it is written.
+    fn store(&mut self, beat: &Beat) {
+        let bytes = beat.words.iter().flat_map(|word| word.to_le_bytes());
+        for (at, byte) in bytes
+            .enumerate()
+            .filter(|(at, _)| beat.strobe >> at & 1 == 1)
+        {
+            self.memory[(beat.address as usize + at) % NODE_BYTES as usize] = byte;
+        }
+        self.counts[4] += 1;
+    }
+
+    fn check_read(&mut self, address: u64, place: &str) {
+        let words = self.words();
+        let begin = address / self.bytes * self.bytes;
+        for word in 0..words {
+            let found = self.dut.look("rdata_o", words, word) as u32;
+            let at = begin + 4 * word as u64;
+            if address < PAGES {
+                let from = (at % NODE_BYTES) as usize;
+                let bytes = self.memory[from..from + 4].try_into().expect("four bytes");
+                assert_eq!(found, u32::from_le_bytes(bytes), "{place}: {at:#x}");
+            } else if at == address / 4 * 4 {
+                assert_eq!(found, register(at - PAGES), "{place}: {at:#x}");
+            }
+        }
+        self.counts[2] += 1;
+    }
+
+    /// Register writes that leave in this cycle: each is the next one of its port.
+    fn check_writes(&mut self, place: &str) {
+        let mut left = Vec::new();
+        if self.is("board_o.valid") {
+            let [offset, data] =
+                ["board_o.offset", "board_o.data"].map(|name| self.dut.look(name, 1, 0));
+            left.push((offset, data as u32));
+        }
+        for rank in 0..2 {
+            if self.dut.look("page_write_o", 2, rank) == 1 {
+                let offset = self.dut.look("page_offset_o", 2, rank);
+                let data = self.dut.look("page_data_o", 2, rank) as u32;
+                left.push(((rank as u64 + 1) << 12 | offset, data));
+            }
+        }
+        assert!(left.len() <= 1, "{place}: {left:x?}");
+        for write in left {
+            let port = if self.dma_writes.front() == Some(&write) {
+                self.dma_writes.pop_front();
+                0
+            } else {
+                assert_eq!(self.lite_writes.pop_front(), Some(write), "{place}");
+                1
+            };
+            self.counts[port] += 1;
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.bursts.len() + self.beats.len() + self.reads.len() + self.lite_reads.len() == 0
+            && self.expected.is_empty()
+            && self.ended == self.answered
+            && self.dma_writes.is_empty()
+            && self.lite_writes.is_empty()
+            && self.lite_expected.is_empty()
+    }
+
+    fn drain(&mut self) {
+        for cycle in 0.. {
+            if self.is_idle() {
+                break;
+            }
+            assert!(
+                cycle < 60_000,
+                "not idle: {} beats, {:x?}",
+                self.beats.len(),
+                self.dma_writes
+            );
+            self.cycle();
+        }
+    }
+
+    fn set_paces(&mut self) {
+        let paces = [
+            Pace::Always,
+            Pace::Chance(0.5),
+            Pace::Chance(0.1),
+            Pace::Bursts { on: 10, off: 10 },
+        ];
+        let mut pace = || paces[self.rng.random_range(0..paces.len())];
+        self.bursts.set_pace(pace());
+        self.beats.set_pace(pace());
+        self.reads.set_pace(pace());
+        self.lite_addresses.set_pace(pace());
+        self.lite_data.set_pace(pace());
+        self.lite_reads.set_pace(pace());
+        [self.b, self.r, self.lite_b, self.lite_r] = std::array::from_fn(|_| Sink::new(pace()));
+    }
+
+    /// An address of a register of the three pages that exist.
+    fn register(&mut self) -> u64 {
+        4 * self.rng.random_range(0..3 * 1024)
+    }
+}
+
+fn random(variant: (u64, u64, u64, u64)) {
+    let mut bench = Bench::new(variant);
+    bench.write(0, NODE_BYTES / bench.bytes, true);
+    bench.drain();
+    for _ in 0..soak(20) {
+        bench.set_paces();
+        for _ in 0..12 {
+            let first = bench.rng.random_range(0..NODE_BYTES);
+            let beats = bench.rng.random_range(1..=8);
+            bench.write(first, beats, false);
+            // In a page, a burst has a beat or two.
+            let first = PAGES + bench.register();
+            let beats = bench
+                .rng
+                .random_range(1..=2)
+                .min(1 + (3 * 4096 - (first - PAGES) - 1) / 4096);
+            let end = (first / bench.bytes + beats) * bench.bytes;
+            let beats = if end > PAGES + 3 * 4096 { 1 } else { beats };
+            bench.write(first, beats, false);
+            let address = bench.register();
+            let data = bench.rng.random();
+            bench.lite_addresses.push(address);
+            bench.lite_data.push(data);
+            bench.lite_writes.push_back((address, data));
+            let address = bench.register();
+            bench.lite_reads.push(address);
+            let first = PAGES + bench.register();
+            bench.read(first, 1);
+        }
+        bench.drain();
+        for _ in 0..12 {
+            let first = bench.rng.random_range(0..NODE_BYTES);
+            let beats = bench.rng.random_range(1..=20);
+            bench.read(first, beats);
+            let first = PAGES + bench.register();
+            bench.read(first, 1);
+        }
+        bench.drain();
+    }
+    assert!(
+        bench.counts.iter().all(|&count| count > 50),
+        "{:?}",
+        bench.counts
+    );
+}
+
+#[test]
+fn host_side_random() {
+    VARIANTS.into_iter().for_each(random);
+}
+
+/// Data written before a register write of the same port is in memory when the register write
+/// leaves: a read behind it finds the data.
+#[test]
+fn host_side_order() {
+    let mut bench = Bench::new(VARIANTS[1]);
+    let mut behind = 0;
+    for round in 0..soak(200) as u64 {
+        let at = 32 * (round % 100);
+        bench.write(at, 1, true);
+        bench.write(PAGES + 0x1080, 1, true);
+        let writes = bench.dma_writes.len();
+        while bench.dma_writes.len() == writes {
+            bench.cycle();
+        }
+        // The register write has left, so the data is in memory.
+        assert!(bench.answered >= 2 * round + 1, "round {round}");
+        behind += 1;
+        bench.drain();
+    }
+    assert!(behind >= 200);
+}

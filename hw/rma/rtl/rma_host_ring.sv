@@ -1,0 +1,75 @@
+`include "assertions.svh"
+
+/// Copies of a rank's completion ring into host memory: asks for a copy of all entries that have been written since the
+/// last copy, up to the ring's end.
+///
+/// Copies of one rank are carried out in order, so an entry is in host memory after all entries before it. The host
+/// recognises a new entry by its lap bit, and so needs no access to the board. The host does not let the ring overtake its
+/// tail, so no entry is overwritten before it is copied.
+module rma_host_ring #(
+    /// Entries of a copy at most: no more than fit into `host_copy_t.bytes`.
+    parameter int unsigned ENTRIES = 256
+) (
+    /// Clock.
+    input  logic                          clk_i,
+    /// Synchronous reset, active low.
+    input  logic                          rst_ni,
+    /// Registers that the host has written.
+    input  alcor_abi_pkg::ring_settings_t settings_i,
+    /// State of the completion ring.
+    input  alcor_abi_pkg::ring_state_t    state_i,
+    /// No copy is asked for or due.
+    output logic                          idle_o,
+    /// A copy; stable until it is taken.
+    output alcor_abi_pkg::host_copy_t     copy_o,
+    /// The copy is taken.
+    input  logic                          copy_ready_i
+);
+
+  localparam int unsigned CountW = $clog2(ENTRIES + 1);
+
+  alcor_abi_pkg::host_copy_t copy_q;
+  // Entries for which a copy has been asked.
+  logic [31:0] copied_q;
+  logic [31:0] due;
+  logic [15:0] mask, index, left;
+  logic [CountW-1:0] count;
+  logic asks;
+
+  always_comb begin
+    mask  = (16'd1 << settings_i.log2_entries) - 16'd1;
+    index = copied_q[15:0] & mask;
+    due   = state_i.head - copied_q;
+    // Entries from the index to the ring's end, less one.
+    left  = mask - index;
+    count = CountW'(ENTRIES);
+    if (left < 16'(ENTRIES)) count = CountW'(left) + 1'b1;
+    if (due < 32'(count)) count = CountW'(due);
+  end
+
+  assign asks = settings_i.copies && due != '0 && !state_i.clearing && !copy_q.valid;
+
+  always_ff @(posedge clk_i) begin
+    if (asks) begin
+      copy_q.source      <= settings_i.base + {12'd0, index, 4'd0};
+      copy_q.destination <= settings_i.host + {44'd0, index, 4'd0};
+      copy_q.bytes       <= 13'({count, 4'd0});
+    end
+    if (!rst_ni) begin
+      copied_q     <= '0;
+      copy_q.valid <= 1'b0;
+    end else begin
+      if (asks) copied_q <= copied_q + 32'(count);
+      if (!settings_i.copies) copied_q <= state_i.head;
+      if (state_i.clearing) copied_q <= '0;
+      copy_q.valid <= asks || (copy_q.valid && !copy_ready_i);
+    end
+  end
+
+  assign copy_o = copy_q;
+  assign idle_o = !copy_q.valid && (!settings_i.copies || due == '0);
+
+  `ALCOR_CHECK_PARAM(g_check_entries, ENTRIES >= 1 && ENTRIES <= 511, "rma_host_ring: ENTRIES must be 1 to 511")
+  `ALCOR_STABLE(a_copy_stable, copy_o.valid, copy_ready_i, {copy_o.source, copy_o.destination, copy_o.bytes})
+
+endmodule
