@@ -99,7 +99,6 @@ module core_bench (
 
     alcor_abi_pkg::memory_request_t read, write;
     logic [1:0] read_gnt, rvalid, write_gnt, other_read_gnt, other_write_gnt;
-    logic [1:0][31:0] data;
 
     axi_dma_port #(
         .ADDR_W (10),
@@ -118,7 +117,7 @@ module core_bench (
         .rdata_o       (dma_rdata_o[g]),
         .read_o        (read),
         .read_i        ({read_gnt != '0, rvalid != '0}),
-        .read_data_i   (rvalid[1] ? data[1] : data[0]),
+        .read_data_i   (rvalid[1] ? dma_data_o[g][1] : dma_data_o[g][0]),
         .write_o       (write),
         .write_gnt_i   (write_gnt != '0),
         .write_data_o  (dma_mem_data_o[g]),
@@ -133,7 +132,6 @@ module core_bench (
     assign dma_mem_write_address_o[g] = write.address[7:0];
     assign dma_read_ready_o[g]        = other_read_gnt != '0;
     assign dma_write_ready_o[g]       = other_write_gnt != '0;
-    assign dma_data_o[g]              = data;
 
     for (genvar m = 0; m < 2; m++) begin : g_memory
       alcor_abi_pkg::memory_request_t memory_read, memory_write;
@@ -178,7 +176,7 @@ module core_bench (
           .rst_ni        (rst_ni),
           .read_i        (memory_read),
           .read_o        (answer),
-          .data_o        (data[m]),
+          .data_o        (dma_data_o[g][m]),
           .write_i       (memory_write),
           .write_gnt_o   (gnt),
           .write_data_i  (memory_data),
