@@ -70,7 +70,6 @@ module match_queue #(
 
   typedef enum logic [3:0] {
     StIdle,       // next operation is taken
-    StAsk,        // request waits for the unit
     StWait,       // result of the unit is awaited
     StWalk,       // entries behind the unit, one a cycle
     StUnlink,     // an entry leaves the list
@@ -135,7 +134,8 @@ module match_queue #(
     assign body_mask = mask_q;
   end
 
-  // An append writes behind the tail, an entry that leaves writes around itself: it is that of the result.
+  // An append writes behind the tail, an entry that leaves writes around itself: it is that of the result. In an empty
+  // queue, the tail is an entry of no list.
   assign append    = take && op_i == MoAppend;
   assign gone_next = walked_q ? next_q : next;
   assign gone_prev = walked_q ? prev_q : prev;
@@ -147,7 +147,7 @@ module match_queue #(
       .DEPTH(DEPTH)
   ) u_next (
       .clk_i  (clk_i),
-      .we_i   ((append && count_o != '0) || (unlink_q && !is_head)),
+      .we_i   (append || (unlink_q && !is_head)),
       .waddr_i(unlink_q ? gone_prev : tail_q),
       .wdata_i(unlink_q ? gone_next : op_entry_i),
       .re_i   (1'b1),
@@ -172,11 +172,10 @@ module match_queue #(
   assign hit     = differs == '0;
 
   // ------------------------------------------------------------------------------------------- the unit
-  logic request_valid, request_ready, command_valid, command_ready, answer_valid;
+  logic request_ready, command_valid, command_ready, answer_valid;
   logic [3:0] command_op;
   logic [2:0] answer_kind;
   logic [EntryW-1:0] answer_entry, command_tag;
-  logic [MATCH_W-1:0] request_match, request_mask;
   logic searches, asks, success, result_free, answer_ready, answer, next_search;
   // The unit's tags are entries, and wide enough for its number of free cells.
   localparam int unsigned TagW = (EntryW > CellW) ? EntryW : CellW;
@@ -192,12 +191,12 @@ module match_queue #(
   ) u_alpu (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
-      .request_valid_i(request_valid),
+      .request_valid_i(asks),
       .request_ready_o(request_ready),
-      .request_probe_i((state_q == StAsk ? op_q : op_i) == MoProbe),
+      .request_probe_i(op_i == MoProbe),
       .request_id_i   (1'b0),
-      .request_match_i(request_match),
-      .request_mask_i (request_mask),
+      .request_match_i(op_match_i),
+      .request_mask_i (op_mask_i),
       .command_valid_i(command_valid),
       .command_ready_o(command_ready),
       .command_op_i   (command_op),
@@ -224,9 +223,6 @@ module match_queue #(
   assign answer        = answer_valid && answer_ready;
   assign searches      = op_i == MoSearch || op_i == MoProbe;
   assign asks          = take && searches && cells_q != '0;
-  assign request_valid = asks || state_q == StAsk;
-  assign request_match = (state_q == StAsk) ? match_q : op_match_i;
-  assign request_mask  = (state_q == StAsk) ? mask_q : op_mask_i;
   assign command_tag   = (state_q == StCancel) ? entry_q : at_q;
   assign command_valid = state_q == StCancel || state_q == StStart || state_q == StInsert || state_q == StStop;
 
@@ -246,7 +242,7 @@ module match_queue #(
   logic [BatchW-1:0] moved_q;
   logic [3:0] idle_q;
 
-  assign fits   = rest_q != '0 && cells_q != CellW'(CELLS) && 32'(count_o) >= 32'(threshold_i) && threshold_i != '1;
+  assign fits   = cells_q != CellW'(CELLS) && 32'(count_o) >= 32'(threshold_i) && threshold_i != '1;
   assign fills  = rest_q >= CountW'(BATCH) && cells_q <= CellW'(CELLS - BatchCells);
   assign batch  = fits_q && rest_q != '0 && !(turn_q && op_valid_i) && (fills_q || idle_q == 4'(Patience));
   assign enough = op_valid_i && moved_q == BatchW'(BATCH);
@@ -274,21 +270,20 @@ module match_queue #(
             MoAppend: ;
             MoRemove: state_d = (cells_q != '0) ? StCancel : StCancelled;
             default: begin
-              if (cells_q != '0) state_d = request_ready ? StWait : StAsk;
+              if (cells_q != '0) state_d = StWait;
               else if (rest_q != '0) state_d = StWalk;
               else failed = 1'b1;
             end
           endcase
         end
       end
-      StAsk: if (request_ready) state_d = StWait;
       StWait: begin
+        if (success) raddr = answer_entry;
         if (answer) begin
           if (success) begin
-            raddr   = answer_entry;
             found   = 1'b1;
             state_d = (op_q == MoProbe) ? StIdle : StUnlink;
-            if (take) state_d = request_ready ? StWait : StAsk;
+            if (take) state_d = StWait;
           end else if (rest_q != '0) begin
             state_d = StWalk;
           end else begin
@@ -353,7 +348,8 @@ module match_queue #(
     if (unlink_q) begin
       if (is_head) head_q <= gone_next;
       if (is_tail) tail_q <= gone_prev;
-      if (!result_unit_o && result_entry_o == split_q) split_q <= gone_next;
+      // An entry of the unit is split_q only while no entry is outside: the next append writes split_q.
+      if (result_entry_o == split_q) split_q <= gone_next;
     end
     if (insert) split_q <= next;
 
@@ -391,6 +387,8 @@ module match_queue #(
   `ALCOR_STABLE(a_op_stable, op_valid_i, op_ready_o, {op_i, op_match_i, op_mask_i, op_entry_i, op_tag_i})
   `ALCOR_STABLE(a_result_stable, result_valid_o, result_ready_i, {result_found_o, result_entry_o, result_unit_o, result_tag_o})
   `ALCOR_IMPLIES(a_result_has_room, found || failed, result_free)
+  // One request or command is under way in the unit, so the unit is ready.
+  `ALCOR_IMPLIES(a_unit_takes_requests, asks, request_ready)
   `ALCOR_IMPLIES(a_append_has_room, append, count_o != CountW'(DEPTH))
   `ALCOR_IMPLIES(a_remove_has_entry, take && op_i == MoRemove, count_o != '0)
   // No other block inserts, so the unit has room for the entries that are counted.

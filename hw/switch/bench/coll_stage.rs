@@ -278,6 +278,10 @@ struct Bench {
     /// Copies for the partner, each with its parity.
     sends: VecDeque<(Token, bool)>,
     send_offered: bool,
+    /// In this cycle, a row is chosen that is to be taken out of use. Until then collectives begin, but no token follows.
+    eve: Option<u64>,
+    /// The port is closed until the row is out of use, so announcements still wait.
+    shut: bool,
     /// A row that is to be taken out of use.
     retiring: Option<usize>,
     quiet: u32,
@@ -365,6 +369,8 @@ impl Bench {
             coming: VecDeque::new(),
             sends: VecDeque::new(),
             send_offered: false,
+            eve: None,
+            shut: false,
             retiring: None,
             quiet: 0,
             wanted: 4,
@@ -394,6 +400,7 @@ impl Bench {
         self.coming.clear();
         self.sends.clear();
         self.send_offered = false;
+        self.eve = None;
         self.retiring = None;
         self.copied = None;
         self.fold_before = 0;
@@ -937,7 +944,11 @@ impl Bench {
             inputs.shape = Some(self.rows[row].shape);
         }
         let may = self.renew && !used.is_empty() && inputs.shape.is_none();
-        if may && self.rng.random_bool(self.weather.pause) {
+        if may && self.eve.is_none() && self.rng.random_bool(self.weather.pause) {
+            self.eve = Some(self.now + self.rng.random_range(0..30));
+            self.shut = self.rng.random();
+        }
+        if may && self.eve.take_if(|eve| *eve <= self.now).is_some() {
             self.retiring = used.choose(&mut *self.rng).copied();
             self.quiet = 0;
         }
@@ -1021,6 +1032,7 @@ impl Bench {
         inputs.contexts = self.contexts;
         let active: Vec<usize> = (0..ROWS).filter(|&row| self.contexts[row].active).collect();
 
+        let holds = paused || self.eve.is_some();
         // The stage before requests room.
         let asking: Vec<usize> = active
             .iter()
@@ -1044,7 +1056,7 @@ impl Bench {
             };
             // A signature waits while credits are outstanding.
             let waits = token.signature && self.set(OWES) >> row & 1 == 1;
-            asks = (!paused && !waits && self.rng.random_bool(weather.ask)).then_some(row);
+            asks = (!holds && !waits && self.rng.random_bool(weather.ask)).then_some(row);
         }
         // Tokens with reserved room arrive.
         if self
@@ -1070,7 +1082,7 @@ impl Bench {
             let may = state.now.to_copy
                 > copies.iter().filter(|copy| **copy == Some(row)).count() as u32
                 && !state.now.copy_signature;
-            copies[user] = (may && !paused && self.rng.random_bool(weather.copy)).then_some(row);
+            copies[user] = (may && !holds && self.rng.random_bool(weather.copy)).then_some(row);
         }
         if self.sends.front().is_some() && (self.send_offered || self.rng.random_bool(weather.copy))
         {
@@ -1079,8 +1091,8 @@ impl Bench {
         self.send_offered = inputs.send.is_some();
         // The partner.
         inputs.rx = self.partner_sends();
-        // The port is closed until a row is out of use, so announcements still wait.
-        let is_closed = self.retiring.is_some() && !self.is_busy();
+        let ends = self.eve.is_some() || self.retiring.is_some();
+        let is_closed = ends && self.shut && !self.is_busy();
         inputs.tx_ready = !is_closed && self.rng.random_bool(weather.tx_ready);
         inputs.next_room = self.rng.random_bool(weather.next_room);
         inputs.result_ready = self.rng.random_bool(weather.result_ready);

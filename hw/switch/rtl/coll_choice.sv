@@ -122,9 +122,10 @@ module coll_choice (
               drop_head = !copies;
             end
             PK_COMBINE: begin
-              // The members did not call the same collective where one has data and the other not.
+              // The members did not call the same collective where one has data and the other not. With copies, a
+              // signature is the only own token.
               drop_head = copies || (own_i[pick] && heads_i.own_signature);
-              is_match  = !copies && own_i[pick] && !heads_i.own_signature;
+              is_match  = own_i[pick] && !heads_i.own_signature;
             end
             default: begin
               is_match = own_i[pick] && heads_i.own_signature;

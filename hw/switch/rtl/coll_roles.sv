@@ -5,16 +5,13 @@ import alcor_switch_pkg::*;
 /// on alone. Lookups are combinational.
 ///
 /// The part that follows from the shape of a communicator is known when its row has been written, the rest when a collective
-/// begins.
+/// begins. No reset needed: nothing uses a row before it has been written.
 module coll_roles #(
     /// Number of the stage.
     parameter int unsigned STAGE = 0
 ) (
     /// Clock.
     input  logic                       clk_i,
-    /// Synchronous reset, active low.
-    input  logic                       rst_ni,
-
     /// A row of the communicator table has been written.
     input  alcor_abi_pkg::shape_t      shape_i,
     /// A collective begins.
@@ -58,7 +55,8 @@ module coll_roles #(
   always_ff @(posedge clk_i) begin
     if (shape_i.valid) begin
       takes_o[shape_i.row]           <= STAGE == 0 && shape_i.upper;
-      alone_o[shape_i.row]           <= STAGE == 0 && shape_i.folds && !shape_i.upper && !shape_i.lower;
+      // An upper label keeps no token, so the label has none that could go on alone.
+      alone_o[shape_i.row]           <= STAGE == 0 && shape_i.folds && !shape_i.lower;
       final_o[shape_i.row]           <= shape_i.stages == 3'(STAGE + 1);
       // A folded label gives its data in stage 0 only, and the label that it is folded onto gives none there.
       sends_o[shape_i.row]           <= 3'(STAGE) < shape_i.stages
@@ -70,10 +68,6 @@ module coll_roles #(
       for (int unsigned c = 0; c < Contexts; c++) begin
         if (begin_i.row == 5'(c)) plan_q[c] <= plan_i;
       end
-    end
-    if (!rst_ni) begin
-      takes_o <= '0;
-      alone_o <= '0;
     end
   end
 

@@ -159,7 +159,6 @@ module coll_stage #(
       .STAGE(STAGE)
   ) u_roles (
       .clk_i      (clk_i),
-      .rst_ni     (rst_ni),
       .shape_i    (shape_i),
       .begin_i    (events_i.begins),
       .plan_i     (events_i.plan),
