@@ -89,7 +89,7 @@ module match_queue #(
 
   state_e state_d, state_q;
   alcor_abi_pkg::match_op_e op_q;
-  logic [MATCH_W-1:0] match_q, mask_q;
+  logic [MATCH_W-1:0] match_q;
   logic [EntryW-1:0] entry_q, tag_q;
   logic take, append;
 
@@ -131,6 +131,13 @@ module match_queue #(
         .rdata_o(body_mask)
     );
   end else begin : g_no_mask
+    // The mask of the search.
+    logic [MATCH_W-1:0] mask_q;
+
+    always_ff @(posedge clk_i) begin
+      if (take) mask_q <= op_mask_i;
+    end
+
     assign body_mask = mask_q;
   end
 
@@ -327,7 +334,6 @@ module match_queue #(
       op_q    <= op_i;
       tag_q   <= op_tag_i;
       match_q <= op_match_i;
-      mask_q  <= op_mask_i;
     end
     // The address that the RAMs' outputs belong to, and the outputs of the cycle before.
     at_q     <= raddr;
