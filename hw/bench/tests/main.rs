@@ -10,6 +10,8 @@ mod alpu_waves;
 mod axi_dma_port;
 #[path = "../../core/bench/axi_lite_port.rs"]
 mod axi_lite_port;
+#[path = "../../core/bench/board_control.rs"]
+mod board_control;
 #[path = "../../switch/bench/cluster_sync.rs"]
 mod cluster_sync;
 #[path = "../../switch/bench/coll_lost.rs"]
