@@ -23,6 +23,8 @@ struct Board {
     here: bool,
     /// The commands of the board's ranks are offered, with or without traffic in flight.
     present: bool,
+    /// A rank of the run was reset, on any board.
+    lost: bool,
     verdict: u64,
     kind: u64,
     slot: u64,
@@ -97,6 +99,7 @@ impl Bench {
             block.set_part("result_i", at, BOARDS, result);
             block.set_part("here_i", at, BOARDS, board.here);
             block.set_part("present_i", at, BOARDS, board.present);
+            block.set_part("lost_i", at, BOARDS, board.lost);
             block.set_part("verdict_i", at, BOARDS, board.verdict);
             block.set_part("kind_i", at, BOARDS, board.kind);
             block.set_part("slot_i", at, BOARDS, board.slot);
@@ -298,6 +301,7 @@ fn cluster_sync_two_rounds() {
         let before = bench.rounds;
         let mut fires = 0;
         while fires == 0 {
+            assert!(bench.block.cycle() < 1_000, "no barrier");
             let found = bench.cycle(&[0; BOARDS], &[0; BOARDS], &mut || 0, &[true; BOARDS]);
             fires = found.iter().flatten().count();
         }
@@ -358,6 +362,7 @@ fn cluster_sync_broken_off() {
             (board.here, board.present) = (true, true);
         }
         while bench.rounds < 2 * BOARDS as u64 {
+            assert!(bench.block.cycle() < 1_000, "no second round");
             let fires = bench.cycle(&quiet, &quiet, &mut || 9, &[true; BOARDS]);
             assert!(fires.iter().all(Option::is_none));
         }
@@ -384,4 +389,57 @@ fn cluster_sync_broken_off() {
         );
         assert_eq!(second, (0..BOARDS).collect::<Vec<_>>());
     }
+}
+
+/// After the loss of a rank, no round has an effect, and no board waits for a second round. The
+/// commands of the next run end on all boards.
+#[test]
+fn cluster_sync_lost() {
+    let quiet = [0; BOARDS];
+    let mut held = 0;
+    for begin in 0..24 {
+        let mut bench = Bench::new();
+        for board in &mut bench.boards {
+            (board.here, board.present) = (true, true);
+        }
+        // Boards learn of the loss one after the other. Without the loss, the barrier ends in this time.
+        let mut before = [false; BOARDS];
+        for now in 0..40 {
+            for at in 0..BOARDS {
+                bench.boards[at].lost = now >= begin + at;
+            }
+            let fires = bench.cycle(&quiet, &quiet, &mut || 3, &[true; BOARDS]);
+            for at in 0..BOARDS {
+                let board = &bench.boards[at];
+                held += u64::from(board.holds && board.lost);
+                assert!(!before[at] || !board.holds, "board {at} waits after a loss");
+                assert!(
+                    !before[at] || fires[at].is_none(),
+                    "board {at} fires after a loss"
+                );
+                if fires[at].is_some() {
+                    bench.boards[at].here = false;
+                    bench.boards[at].present = false;
+                }
+                before[at] = bench.boards[at].lost;
+            }
+        }
+        for board in &mut bench.boards {
+            (board.here, board.present, board.lost) = (false, false, false);
+        }
+        for _ in 0..3 {
+            let fires = bench.cycle(&quiet, &quiet, &mut || 3, &[true; BOARDS]);
+            assert!(fires.iter().all(Option::is_none));
+        }
+        for board in &mut bench.boards {
+            (board.here, board.present) = (true, true);
+        }
+        // A round that began before the loss may be the first of the two.
+        let fired = (0..100)
+            .map(|_| bench.cycle(&quiet, &quiet, &mut || 3, &[true; BOARDS]))
+            .map(|fires| fires.iter().flatten().count())
+            .find(|&count| count > 0);
+        assert_eq!(fired, Some(BOARDS));
+    }
+    assert!(held > 10, "no loss during a second round");
 }

@@ -109,6 +109,7 @@ module coll_units_bench #(
     input  logic [BOARDS-1:0]                sync_here_i,
     /// Barrier: all ranks are at a collective command.
     input  logic [BOARDS-1:0]                sync_present_i,
+    input  logic [BOARDS-1:0]                sync_lost_i,
     /// Barrier: status of the board.
     input  logic [BOARDS-1:0][4:0]           sync_verdict_i,
     /// Barrier: kind of the collective command.
@@ -218,7 +219,7 @@ module coll_units_bench #(
         .result_i     (sync_result_i[b]),
         .result_data_i(sync_result_data_i[b]),
         .hold_o       (sync_hold_o[b]),
-        .lost_i       (1'b0),
+        .lost_i       (sync_lost_i[b]),
         .fire_o       (sync_fire_o[b]),
         .verdict_o    (sync_fire_verdict_o[b])
     );
