@@ -247,6 +247,16 @@ struct Row {
     written: Option<u64>,
 }
 
+/// The time before a row is taken out of use: no token comes, and no copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Eve {
+    Far,
+    /// No collective begins until nothing is under way.
+    Quiet,
+    /// Until this cycle collectives begin, but no token follows.
+    Begins(u64),
+}
+
 #[derive(Debug, Default)]
 struct Seen {
     collectives: u32,
@@ -278,9 +288,9 @@ struct Bench {
     /// Copies for the partner, each with its parity.
     sends: VecDeque<(Token, bool)>,
     send_offered: bool,
-    /// In this cycle, a row is chosen that is to be taken out of use. Until then collectives begin, but no token follows.
-    eve: Option<u64>,
-    /// The port is closed until the row is out of use, so announcements still wait.
+    /// The time before a row is taken out of use.
+    eve: Eve,
+    /// The port is closed from the begin of the last collectives until the row is out of use, so announcements wait.
     shut: bool,
     /// A row that is to be taken out of use.
     retiring: Option<usize>,
@@ -298,7 +308,13 @@ struct Bench {
 
 impl Bench {
     fn new(stage: u64, name: &'static str) -> Self {
-        let operations = [Operation::Sum, Operation::Band, Operation::Bor];
+        let operations = [
+            Operation::Sum,
+            Operation::Band,
+            Operation::Bor,
+            Operation::Bxor,
+            Operation::Sync,
+        ];
         let types = [Datatype::I64, Datatype::U32];
         let recipe = Recipe::new("coll_stage", "coll_stage")
             .blocks(&["abi", "common", "fp", "router", "switch"])
@@ -369,7 +385,7 @@ impl Bench {
             coming: VecDeque::new(),
             sends: VecDeque::new(),
             send_offered: false,
-            eve: None,
+            eve: Eve::Far,
             shut: false,
             retiring: None,
             quiet: 0,
@@ -400,7 +416,7 @@ impl Bench {
         self.coming.clear();
         self.sends.clear();
         self.send_offered = false;
-        self.eve = None;
+        self.eve = Eve::Far;
         self.retiring = None;
         self.copied = None;
         self.fold_before = 0;
@@ -718,6 +734,8 @@ impl Bench {
             (Datatype::U32, Operation::Sum),
             (Datatype::U32, Operation::Bor),
             (Datatype::I64, Operation::Band),
+            (Datatype::U32, Operation::Bxor),
+            (Datatype::I64, Operation::Sync),
         ]
         .choose(&mut *self.rng)
         .unwrap_or(&(Datatype::I64, Operation::Sum));
@@ -894,16 +912,16 @@ impl Bench {
 
     /// Begins and ends collectives, writes rows and takes them out of use.
     fn steer(&mut self, inputs: &mut Inputs) {
+        // All tokens and phits in flight arrive, and no collective begins.
+        let still =
+            self.coming.is_empty() && self.sends.is_empty() && !self.fold_next.contains(&true);
+        self.quiet = if still && !self.is_busy() {
+            self.quiet + 1
+        } else {
+            0
+        };
         if let Some(row) = self.retiring {
             inputs.pause = true;
-            // All tokens and phits in flight arrive, and no collective begins.
-            let still =
-                self.coming.is_empty() && self.sends.is_empty() && !self.fold_next.contains(&true);
-            self.quiet = if still && !self.is_busy() {
-                self.quiet + 1
-            } else {
-                0
-            };
             if self.quiet > 3 {
                 self.quiet = 0;
                 self.retiring = None;
@@ -944,13 +962,30 @@ impl Bench {
             inputs.shape = Some(self.rows[row].shape);
         }
         let may = self.renew && !used.is_empty() && inputs.shape.is_none();
-        if may && self.eve.is_none() && self.rng.random_bool(self.weather.pause) {
-            self.eve = Some(self.now + self.rng.random_range(0..30));
-            self.shut = self.rng.random();
-        }
-        if may && self.eve.take_if(|eve| *eve <= self.now).is_some() {
-            self.retiring = used.choose(&mut *self.rng).copied();
-            self.quiet = 0;
+        match self.eve {
+            Eve::Far if may && self.rng.random_bool(self.weather.pause) => {
+                self.eve = Eve::Quiet;
+                self.quiet = 0;
+            }
+            Eve::Quiet if self.quiet > 3 => {
+                self.eve = Eve::Begins(self.now + self.rng.random_range(0..12));
+                self.shut = self.rng.random();
+                for next in self.rows.iter_mut().filter_map(|row| row.next.as_mut()) {
+                    next.due = self.now;
+                }
+            }
+            Eve::Begins(end) if may && end <= self.now => {
+                // Rows whose announcements may wait.
+                let begun = |&row: &usize| {
+                    self.contexts[row].active && self.rows[row].begun + 12 >= self.now
+                };
+                let recent: Vec<usize> = used.iter().copied().filter(begun).collect();
+                let recent = recent.choose(&mut *self.rng).copied();
+                self.retiring = recent.or(used.choose(&mut *self.rng).copied());
+                self.eve = Eve::Far;
+                self.quiet = 0;
+            }
+            _ => {}
         }
         // One row begins in a cycle, and one ends.
         let first = self.rng.random_range(0..ROWS);
@@ -968,6 +1003,7 @@ impl Bench {
             let leaving = self.set(LEAVING) >> row & 1 == 1;
             let state = &mut self.rows[row];
             let may = !active && inputs.begin.is_none() && !leaving && state.written.is_none();
+            let may = may && self.eve != Eve::Quiet;
             let due = |next: &mut Script| may && next.due <= self.now;
             if let Some(script) = state.next.take_if(due) {
                 inputs.begin = Some((row, script.plan, script.announce));
@@ -1032,7 +1068,7 @@ impl Bench {
         inputs.contexts = self.contexts;
         let active: Vec<usize> = (0..ROWS).filter(|&row| self.contexts[row].active).collect();
 
-        let holds = paused || self.eve.is_some();
+        let holds = paused || self.eve != Eve::Far;
         // The stage before requests room.
         let asking: Vec<usize> = active
             .iter()
@@ -1091,7 +1127,7 @@ impl Bench {
         self.send_offered = inputs.send.is_some();
         // The partner.
         inputs.rx = self.partner_sends();
-        let ends = self.eve.is_some() || self.retiring.is_some();
+        let ends = matches!(self.eve, Eve::Begins(_)) || self.retiring.is_some();
         let is_closed = ends && self.shut && !self.is_busy();
         inputs.tx_ready = !is_closed && self.rng.random_bool(weather.tx_ready);
         inputs.next_room = self.rng.random_bool(weather.next_room);
@@ -1230,8 +1266,10 @@ impl Bench {
                 self.seen.folds += 1;
             }
             let state = &self.rows[row];
-            let may =
-                self.contexts[row].active && state.now.copy_signature && self.retiring.is_none();
+            let may = self.contexts[row].active
+                && state.now.copy_signature
+                && self.retiring.is_none()
+                && self.eve == Eve::Far;
             if may && state.now.to_copy == 0 && state.sending == 0 {
                 self.copy(row, true);
             } else if may
@@ -1379,12 +1417,12 @@ fn few_rows() {
 
 #[test]
 fn one_row() {
-    random(0, "coll_stage_one_row", 1, 400);
+    random(0, "coll_stage_one_row", 1, 1_000);
 }
 
 #[test]
 fn all_rows() {
-    random(0, "coll_stage_all_rows", ROWS, 2_500);
+    random(0, "coll_stage_all_rows", ROWS, 4_000);
 }
 
 #[test]

@@ -46,10 +46,15 @@ impl Call {
     /// The combination of both data.
     pub fn combine(self, own: &Body, other: &Body) -> Body {
         let mut body = *own;
-        for (word, b) in body.data.iter_mut().zip(other.data) {
+        for (lane, (word, b)) in body.data.iter_mut().zip(other.data).enumerate() {
             let a = *word;
-            *word = if self.operation == Operation::Band as u64 {
+            let syncs = self.operation == Operation::Sync as u64;
+            *word = if self.operation == Operation::Band as u64 || (syncs && lane >= 2) {
                 a & b
+            } else if self.operation == Operation::Bxor as u64 {
+                a ^ b
+            } else if syncs {
+                a.wrapping_add(b)
             } else if self.operation == Operation::Bor as u64 {
                 a | b
             } else if self.datatype == Datatype::U32 as u64 {
