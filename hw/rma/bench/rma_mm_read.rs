@@ -25,6 +25,9 @@ struct Config {
     deep: bool,
 }
 
+/// Beats of the largest Out FIFO.
+const OUT_DEPTH: u64 = 512;
+
 const CONFIGS: [Config; 6] = [
     config(0, 1, 129, 1, true),
     config(1, 1, 17, 1, true),
@@ -52,6 +55,8 @@ struct Task {
     /// Number of header words that are offered only in the cycle of the task: the last word, or
     /// none.
     together: bool,
+    /// The task may be offered once the first header word is inside, in beats of a word.
+    early: bool,
 }
 
 /// A beat of a packet.
@@ -85,6 +90,8 @@ struct Bench {
     tasks: Source<Task>,
     /// Number of header words of each task that are still to be offered.
     heads_ahead: VecDeque<u32>,
+    /// Number of header words behind their task that are still to be offered.
+    heads_late: u32,
     grants: Sink,
     sink: Sink,
     /// Data of the reads in flight.
@@ -115,6 +122,7 @@ impl Bench {
             heads: Source::new(Pace::Always),
             tasks: Source::new(Pace::Always),
             heads_ahead: VecDeque::new(),
+            heads_late: 0,
             grants: Sink::new(Pace::Always),
             sink: Sink::new(Pace::Always),
             flight: Answers::new(config.latency),
@@ -209,6 +217,7 @@ impl Bench {
             words,
             address,
             together: rng.random(),
+            early: rng.random(),
         }
     }
 
@@ -222,12 +231,16 @@ impl Bench {
         let head = self.heads.offer(&mut *self.rng).copied();
         // A task is offered when its header words are inside, or together with the last of them.
         let ahead = self.heads_ahead.front().copied().unwrap_or(0);
-        let goes_with = task.as_ref().is_some_and(|task| task.together) && ahead == 1;
+        let goes_with =
+            task.as_ref().is_some_and(|task| task.together) && ahead == 1 && self.heads_late == 0;
         let head = head.filter(|&(_, together)| !together || (goes_with && task_room));
         // With beats of several words, a packet's task precedes the next packet's header.
         let head = head.filter(|_| self.config.beat == 1 || ahead > 0);
         let task = task.filter(|task| {
-            ahead == 0 || (task.together && ahead == 1 && head.is_some() && head_room)
+            let early = task.early && !task.together && self.config.beat == 1;
+            ahead == 0
+                || (goes_with && head.is_some() && head_room)
+                || (early && ahead < task.heads.len() as u32)
         });
         self.block.set("head_valid_i", head.is_some());
         self.block
@@ -301,14 +314,18 @@ impl Bench {
         }
         if head.is_some() && self.heads.take(head_room).is_some() {
             self.outstanding += 1;
-            let waiting = self.heads_ahead.iter_mut().find(|left| **left > 0);
-            *waiting.expect("a task for every header") -= 1;
+            if self.heads_late > 0 {
+                self.heads_late -= 1;
+            } else {
+                let waiting = self.heads_ahead.iter_mut().find(|left| **left > 0);
+                *waiting.expect("a task for every header") -= 1;
+            }
         }
         if let Some(task) = task
             && self.tasks.take(task_room).is_some()
         {
             self.outstanding += u64::from(self.config.beats(task.words));
-            self.heads_ahead.pop_front();
+            self.heads_late += self.heads_ahead.pop_front().unwrap_or(0);
             self.taken.push(now);
         }
         self.block.clock();
@@ -380,6 +397,7 @@ fn rate(config: Config) {
             task.words = shortest + bench.rng.random_range(0..config.words - shortest);
             task.address = (task.address & !3) | shift;
             task.together = false;
+            task.early = false;
             gaps += u64::from(shift != 0);
             bench.push(task);
         }
@@ -420,6 +438,7 @@ fn latency(config: Config) {
                     words,
                     address,
                     together: heads == 1,
+                    early: false,
                 });
                 bench.drain();
                 let task = bench.taken[0];
@@ -441,6 +460,37 @@ fn latency(config: Config) {
             }
         }
     }
+}
+
+/// All queues fill, and the Out FIFO to its last place; then beats leave one by one.
+fn full(config: Config) {
+    let mut bench = Bench::new(config, "rma_mm_read_full");
+    for _ in 0..3 {
+        let mut beats = 0;
+        while beats < OUT_DEPTH + 100 {
+            let mut task = bench.random_task();
+            task.words = task.words.max(config.words / 2);
+            beats += u64::from(config.beats(task.words));
+            bench.push(task);
+        }
+        bench.sink.set_pace(Pace::Never);
+        for _ in 0..OUT_DEPTH + 200 {
+            bench.cycle();
+        }
+        for pace in [Pace::Chance(0.2), Pace::Bursts { on: 2, off: 9 }] {
+            bench.sink.set_pace(pace);
+            for _ in 0..200 {
+                bench.cycle();
+            }
+        }
+        bench.sink.set_pace(Pace::Always);
+        bench.drain();
+    }
+}
+
+#[test]
+fn rma_mm_read_full() {
+    CONFIGS.into_iter().for_each(full);
 }
 
 #[test]
