@@ -493,6 +493,38 @@ fn rma_mm_read_full() {
     CONFIGS.into_iter().for_each(full);
 }
 
+/// A reset at any time empties all queues, and what is offered during the reset has no effect.
+fn reset(config: Config) {
+    let mut bench = Bench::new(config, "rma_mm_read_reset");
+    for _ in 0..soak(20) {
+        for _ in 0..4 {
+            let task = bench.random_task();
+            bench.push(task);
+        }
+        bench.sink.set_pace(Pace::Chance(0.3));
+        for _ in 0..bench.rng.random_range(1..40) {
+            bench.cycle();
+        }
+        bench.block.dut().reset();
+        bench.heads.clear();
+        bench.tasks.clear();
+        bench.heads_ahead.clear();
+        bench.heads_late = 0;
+        bench.flight = Answers::new(config.latency);
+        bench.expected_reads.clear();
+        bench.expected.clear();
+        bench.outstanding = 0;
+        let task = bench.random_task();
+        bench.push(task);
+        bench.drain();
+    }
+}
+
+#[test]
+fn rma_mm_read_reset() {
+    CONFIGS.into_iter().for_each(reset);
+}
+
 #[test]
 fn rma_mm_read_random() {
     CONFIGS.into_iter().for_each(random);
