@@ -73,7 +73,9 @@ module rma_completion_queue #(
   logic advances, behind_q, cleared_q, full;
   logic [31:0] ahead;
   logic far_q, last_q;
-  logic [15:0] size, size_q, mask, mask_q;
+  logic [15:0] size, size_q;
+  // Of the place in a ring of 2^15 entries at most.
+  logic [14:0] mask, mask_q;
   logic [29:0] base_q;
   logic stalled, clear, clear_q;
 
@@ -112,13 +114,13 @@ module rma_completion_queue #(
   );
 
   assign size            = 16'd1 << settings_i.log2_entries;
-  assign mask            = size - 16'd1;
+  assign mask            = 15'(size - 16'd1);
   // The distance to the tail is compared with the size of the ring a cycle before the entry. With `behind_q`, the head
   // has advanced since, and the ring is full if one place was left.
   assign ahead           = head_q - settings_i.tail;
   assign full            = far_q || (behind_q && last_q);
   assign write_valid_o   = valid && !cleared_q && (word_q != '0 || !full);
-  assign write_address_o = base_q + 30'({head_q[15:0] & mask_q, word_q});
+  assign write_address_o = base_q + 30'({head_q[14:0] & mask_q, word_q});
   // A register that the host writes while a memory write waits takes effect after that write.
   assign stalled         = write_valid_o && !write_ready_i;
   assign clear           = (settings_i.clear || clear_q) && !stalled;
@@ -164,8 +166,8 @@ module rma_completion_queue #(
       base_q  <= settings_i.base[31:2];
       size_q  <= size;
       mask_q  <= mask;
-      far_q   <= (ahead & ~{16'd0, mask}) != '0;
-      last_q  <= (ahead[15:0] | ~mask) == '1;
+      far_q   <= (ahead & ~{17'd0, mask}) != '0;
+      last_q  <= (ahead[14:0] | ~mask) == '1;
     end
     if (!rst_ni) begin
       clear_q   <= 1'b0;

@@ -230,8 +230,8 @@ module rma_mm_read #(
   logic way_valid, data_valid, land_valid, land_is_head, land_prime, land_last;
   logic [1:0] land_shift;
   logic [HeadW-1:0] land_head;
-  // The word before the first word of the data.
-  logic [31:0] previous_q;
+  // The upper three bytes of the word before the first word of the data.
+  logic [23:0] previous_q;
   logic [DATA_W-1:0] data, payload;
 
   fifo #(.WIDTH(HeldW), .DEPTH(MEM_LATENCY + 1)) u_way (
@@ -248,14 +248,14 @@ module rma_mm_read #(
   assign land_valid = way_valid && (land_is_head || data_valid);
 
   always_ff @(posedge clk_i) begin
-    if (land_valid && !land_is_head) previous_q <= data[DATA_W-1-:32];
+    if (land_valid && !land_is_head) previous_q <= data[DATA_W-1-:24];
   end
 
   always_comb begin
     unique case (land_shift)
-      2'd1:    payload = DATA_W'({data, previous_q[31:8]});
-      2'd2:    payload = DATA_W'({data, previous_q[31:16]});
-      2'd3:    payload = DATA_W'({data, previous_q[31:24]});
+      2'd1:    payload = DATA_W'({data, previous_q});
+      2'd2:    payload = DATA_W'({data, previous_q[23:8]});
+      2'd3:    payload = DATA_W'({data, previous_q[23:16]});
       default: payload = data;
     endcase
   end
