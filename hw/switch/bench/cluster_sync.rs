@@ -15,7 +15,7 @@ use rand::Rng;
 use crate::coll_units::{BOARDS, block};
 use crate::rma::Block;
 
-const KINDS: u64 = 3;
+const KINDS: u64 = 4;
 
 /// State of a board in a round.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +35,10 @@ struct Board {
     holds: bool,
     /// The board took part in the round before for the same commands.
     stayed: bool,
+    /// The last result can be the first of two.
+    seen: bool,
+    /// The board fires in the next cycle.
+    fires: bool,
 }
 
 /// Bit of a result's third lane: all boards were quiet.
@@ -43,6 +47,12 @@ const ALL_QUIET: u64 = 1 << 16;
 struct Bench {
     block: Block,
     boards: Vec<Board>,
+    /// The part of all other boards of the cluster in the sums: packets sent and consumed. The next parts, one a round.
+    others: [u64; 2],
+    plan: VecDeque<[u64; 2]>,
+    /// The last result, and the one before.
+    result: [u64; 4],
+    last: [u64; 4],
     /// Outstanding results by board.
     rounds: u64,
     /// The last result had equal sums, and all boards were quiet: the next round may be the second,
@@ -55,6 +65,10 @@ impl Bench {
         Self {
             block: block("sync"),
             boards: vec![Board::default(); BOARDS],
+            others: [0; 2],
+            plan: VecDeque::new(),
+            result: [0; 4],
+            last: [0; 4],
             rounds: 0,
             is_settled: false,
         }
@@ -76,7 +90,8 @@ impl Bench {
         if let Some(all) = all
             && boards.iter().all(|board| board.due.is_none())
         {
-            let mut result = [0, 0, u64::MAX, u64::MAX];
+            let mut result = [self.others[0], self.others[1], u64::MAX, u64::MAX];
+            self.others = self.plan.pop_front().unwrap_or(self.others);
             for given in &all {
                 result[0] = u64::wrapping_add(result[0], given[0]);
                 result[1] = u64::wrapping_add(result[1], given[1]);
@@ -84,17 +99,32 @@ impl Bench {
                 result[3] &= given[3];
             }
             self.is_settled = result[0] == result[1] && result[2] & ALL_QUIET != 0;
-            for board in 0..BOARDS {
-                for (lane, &value) in result.iter().enumerate() {
-                    block.set_part("result_data_i", board * 4 + lane, BOARDS * 4, value);
-                }
-                boards[board].due = Some(now + 1 + delay());
+            (self.last, self.result) = (self.result, result);
+            for board in &mut *boards {
+                board.due = Some(now + 1 + delay());
             }
         }
+        let mut due = [false; BOARDS];
         for (at, board) in boards.iter_mut().enumerate() {
             let result = board.due == Some(now);
+            let fired = std::mem::take(&mut board.fires);
+            due[at] = fired;
             if result {
                 (board.due, board.given) = (None, None);
+                // Two results in a row with the same sums, as many packets consumed as sent, all boards quiet in the first.
+                let [sent, consumed, ..] = self.result;
+                let is_first = self.last[0] == self.last[1] && self.last[2] & ALL_QUIET != 0;
+                let is_same = [sent, consumed] == self.last[..2] && sent == consumed;
+                let agrees = board.seen && is_first && is_same;
+                board.fires = agrees && board.stayed && !board.lost;
+                board.seen = !agrees;
+            }
+            board.seen &= !board.lost;
+            // Without a result, its data means nothing.
+            for (lane, value) in self.result.into_iter().enumerate() {
+                let noise = (now + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (value >> 1);
+                let value = if result { value } else { noise };
+                block.set_part("result_data_i", at * 4 + lane, BOARDS * 4, value);
             }
             block.set_part("result_i", at, BOARDS, result);
             block.set_part("here_i", at, BOARDS, board.here);
@@ -128,12 +158,19 @@ impl Bench {
             board.holds = block.get_part("hold_o", at, BOARDS) == 1;
             board.stayed &= board.present;
         }
-        let fires = (0..BOARDS)
+        let fires: Vec<Option<u64>> = (0..BOARDS)
             .map(|at| {
                 (block.get_part("fire_o", at, BOARDS) == 1)
                     .then(|| block.get_part("fire_verdict_o", at, BOARDS))
             })
             .collect();
+        for at in 0..BOARDS {
+            assert_eq!(
+                fires[at].is_some(),
+                due[at],
+                "cycle {now}: board {at} fires"
+            );
+        }
         block.clock();
         fires
     }
@@ -167,10 +204,10 @@ fn cluster_sync_random() {
     let mut bench = Bench::new();
     let mut early = 0;
     for _ in 0..soak(300) {
-        let odd = rng.random_bool(0.3);
+        let odd = rng.random_bool(0.5);
         for board in &mut bench.boards {
             board.verdict = if odd && rng.random_bool(0.4) {
-                rng.random_range(0..18)
+                rng.random_range(0..32)
             } else {
                 0
             };
@@ -195,6 +232,18 @@ fn cluster_sync_random() {
             [3, 30, 200][rng.random_range(0..3)],
             rng.random_range(0.0..0.8),
         );
+        // Other boards have packets under way, or have exchanged packets since the last round: a bit of a sum differs,
+        // one that the packets of these boards do not reach.
+        let [mut sum, _] = bench.others;
+        for _ in 0..rng.random_range(0..5) {
+            let other = sum ^ 1 << rng.random_range(16..64);
+            match rng.random_range(0..3) {
+                0 => bench.plan.extend([[other, sum]; 2]),
+                1 => bench.plan.extend([[sum, other]; 2]),
+                _ => sum = other,
+            }
+            bench.plan.push_back([sum, sum]);
+        }
         let mut fired = [None; BOARDS];
         let start = bench.block.cycle();
         let mut complete = None;
@@ -237,7 +286,9 @@ fn cluster_sync_random() {
                     && consumed[at] == 0;
             }
             let under_way = flying.iter().flatten().any(|queue| !queue.is_empty());
-            let settled = !under_way && (0..BOARDS).all(|at| now >= comes[at] && awake[at] <= now);
+            let settled = !under_way
+                && bench.plan.is_empty()
+                && (0..BOARDS).all(|at| now >= comes[at] && awake[at] <= now);
             if settled && complete.is_none() {
                 complete = Some((now, bench.rounds));
             }
