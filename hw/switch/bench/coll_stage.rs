@@ -152,7 +152,7 @@ const WINDY: Weather = Weather {
     flight: 8,
     pause: 0.02,
     foreign: 0.1,
-    wrong: 0.2,
+    wrong: 0.4,
 };
 /// Nothing takes results.
 const DAM: Weather = Weather {
@@ -174,7 +174,7 @@ const STORM: Weather = Weather {
     flight: 20,
     pause: 0.02,
     foreign: 0.05,
-    wrong: 0.1,
+    wrong: 0.3,
 };
 
 struct Pins {
@@ -292,6 +292,8 @@ struct Bench {
     eve: Eve,
     /// The port is closed from the begin of the last collectives until the row is out of use, so announcements wait.
     shut: bool,
+    /// The port opens in the cycle before the row is out of use.
+    opens: bool,
     /// A row that is to be taken out of use.
     retiring: Option<usize>,
     quiet: u32,
@@ -387,6 +389,7 @@ impl Bench {
             send_offered: false,
             eve: Eve::Far,
             shut: false,
+            opens: false,
             retiring: None,
             quiet: 0,
             wanted: 4,
@@ -739,15 +742,27 @@ impl Bench {
         ]
         .choose(&mut *self.rng)
         .unwrap_or(&(Datatype::I64, Operation::Sum));
+        // Without combined data, type and operation mean nothing.
+        let any = self.rng.random_range(0..1 << 7);
+        let (datatype, operation) = if copies || alone {
+            (any >> 4, any & 0xf)
+        } else {
+            (datatype as u64, operation as u64)
+        };
         let call = Call {
-            datatype: datatype as u64,
-            operation: operation as u64,
+            datatype,
+            operation,
             algorithm: self.rng.random_range(0..4),
             opcode: self.rng.random_range(0..16),
         };
         let mut plan = Plan {
             high: self.rng.random(),
-            middle: place + self.rng.random_range(0..=8 * length + 8),
+            // Often at the begin of a token, or a word behind.
+            middle: if self.rng.random() {
+                place + 8 * self.rng.random_range(0..=length) + self.rng.random_range(0..2)
+            } else {
+                place + self.rng.random_range(0..=8 * length + 8)
+            },
             ..Plan::default()
         };
         let mut come: Vec<(u64, Body)> = Vec::new();
@@ -969,7 +984,8 @@ impl Bench {
             }
             Eve::Quiet if self.quiet > 3 => {
                 self.eve = Eve::Begins(self.now + self.rng.random_range(0..12));
-                self.shut = self.rng.random();
+                self.shut = self.rng.random_bool(0.8);
+                self.opens = self.rng.random();
                 for next in self.rows.iter_mut().filter_map(|row| row.next.as_mut()) {
                     next.due = self.now;
                 }
@@ -1128,7 +1144,8 @@ impl Bench {
         // The partner.
         inputs.rx = self.partner_sends();
         let ends = matches!(self.eve, Eve::Begins(_)) || self.retiring.is_some();
-        let is_closed = ends && self.shut && !self.is_busy();
+        let opens = self.opens && self.retiring.is_some() && self.quiet == 3;
+        let is_closed = ends && self.shut && !self.is_busy() && !opens;
         inputs.tx_ready = !is_closed && self.rng.random_bool(weather.tx_ready);
         inputs.next_room = self.rng.random_bool(weather.next_room);
         inputs.result_ready = self.rng.random_bool(weather.result_ready);
@@ -1416,6 +1433,11 @@ fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
 #[test]
 fn few_rows() {
     random(0, "coll_stage_few_rows", 4, 3_000);
+}
+
+#[test]
+fn some_rows() {
+    random(0, "coll_stage_some_rows", 8, 1_500);
 }
 
 #[test]
