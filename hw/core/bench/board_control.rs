@@ -9,8 +9,8 @@ use rand::seq::IndexedRandom;
 const RANKS: usize = 3;
 const LINKS: usize = 2;
 
-/// Parameters of the board. All differ, so that no register shows another parameter.
-const PARAMS: [(&str, u64); 16] = [
+/// Parameters of the board. With the defaults, all differ, so that no register shows another parameter.
+const PARAMS: [(&str, u64); 10] = [
     ("DATA_W", 256),
     ("RANKS", RANKS as u64),
     ("LINKS", LINKS as u64),
@@ -20,13 +20,16 @@ const PARAMS: [(&str, u64); 16] = [
     ("ALPU_CELLS", 24),
     ("MESSAGES", 2048),
     ("FRAGMENT", 4096),
-    ("MATCH_CELLS", 40),
-    ("MATCH_BLOCK", 20),
     ("SLOTS", 96),
-    ("NODE_BYTES", 1 << 22),
-    ("PAYLOAD_WORDS", 1024),
-    ("COMMAND_DEPTH", 48),
-    ("CLOCK_KHZ", 123_456),
+];
+/// Parameters that have their defaults.
+const DEFAULTS: [(&str, u64); 6] = [
+    ("MATCH_CELLS", 16),
+    ("MATCH_BLOCK", 8),
+    ("NODE_BYTES", 1 << 20),
+    ("PAYLOAD_WORDS", 128),
+    ("COMMAND_DEPTH", 64),
+    ("CLOCK_KHZ", 250_000),
 ];
 const REVISION: u32 = 0x8c5a_01e7;
 /// Phits of a window of the collective unit, as a logarithm.
@@ -35,7 +38,7 @@ const LOG_WINDOW: u32 = 9;
 /// Words of the page that a board without traffic shows.
 fn fixed(offset: u32) -> Option<u32> {
     let param = |name: &str| {
-        let found = PARAMS.iter().find(|param| param.0 == name);
+        let found = PARAMS.iter().chain(&DEFAULTS).find(|param| param.0 == name);
         found.map_or(0, |param| param.1 as u32)
     };
     let log = |name: &str| param(name).ilog2();
@@ -684,13 +687,14 @@ fn board_reset() {
         "tile_rst_no",
     ]
     .map(|name| dut.pin(name));
-    // Cycles for which the counter still runs, and its end in the cycles before. At power-up the blocks are in reset.
-    let mut left = 0;
+    // Cycles for which the counter still runs, and its end in the cycles before.
+    let mut left = 15 - STAGES;
     let mut before = [false; STAGES];
     dut.set(rst, 0, 0);
-    dut.settle();
-    dut.clock();
-    left = left.max(15 - STAGES);
+    for _ in 0..=STAGES {
+        dut.settle();
+        dut.clock();
+    }
     let mut ended = 0;
     for _ in 0..soak(6_000) {
         let ends = left == 0;
