@@ -527,6 +527,10 @@ fn rma_completion_queue_wraps() {
             if bench.rng.random_bool(0.05) {
                 bench.jump();
             }
+            // A smaller ring, while the count goes on.
+            if bench.rng.random_bool(0.002) {
+                bench.log2 = bench.rng.random_range(6..16);
+            }
             bench.cycle();
             bench.entries.clear();
             bench.memory.clear();
