@@ -39,6 +39,9 @@ struct Board {
     seen: bool,
     /// The board fires in the next cycle.
     fires: bool,
+    /// In the last two cycles, the youngest first: a packet was consumed, the board fired.
+    consumed: [bool; 2],
+    fired: [bool; 2],
 }
 
 /// Bit of a result's third lane: all boards were quiet.
@@ -104,11 +107,12 @@ impl Bench {
                 board.due = Some(now + 1 + delay());
             }
         }
-        let mut due = [false; BOARDS];
+        let (mut due, mut begins) = ([false; BOARDS], [false; BOARDS]);
         for (at, board) in boards.iter_mut().enumerate() {
             let result = board.due == Some(now);
-            let fired = std::mem::take(&mut board.fires);
-            due[at] = fired;
+            due[at] = std::mem::take(&mut board.fires);
+            let is_quiet = board.here && board.consumed == [false; 2];
+            let is_second = board.present && board.stayed && board.seen && self.is_settled;
             if result {
                 (board.due, board.given) = (None, None);
                 // Two results in a row with the same sums, as many packets consumed as sent, all boards quiet in the first.
@@ -138,10 +142,16 @@ impl Bench {
             // The switch accepts no contribution while a round of this board is in progress.
             let waits = board.given.is_some() || result;
             block.set_part("round_ready_i", at, BOARDS, ready[at] && !waits);
+            let is_over = due[at] || board.fired != [false; 2];
+            begins[at] = (is_quiet || is_second) && ready[at] && !waits && !is_over;
+            board.consumed = [consumed[at] != 0, board.consumed[0]];
+            board.fired = [due[at], board.fired[0]];
         }
         block.settle();
         for (at, board) in boards.iter_mut().enumerate() {
-            if block.get_part("round_o", at, BOARDS) == 1 {
+            let round = block.get_part("round_o", at, BOARDS) == 1;
+            assert_eq!(round, begins[at], "cycle {now}: board {at} begins a round");
+            if round {
                 let is_second = board.present && board.stayed && self.is_settled;
                 assert!(
                     (board.here || is_second) && board.given.is_none(),
@@ -203,24 +213,27 @@ fn cluster_sync_random() {
     let mut rng = Random::new("cluster_sync_random");
     let mut bench = Bench::new();
     let mut early = 0;
-    for _ in 0..soak(300) {
-        let odd = rng.random_bool(0.5);
+    for _ in 0..soak(500) {
+        // All boards are at one command, or one differs in one bit, or some have a status, or all differ.
+        let (kind, slot) = (rng.random_range(0..KINDS), rng.random_range(0..256));
+        let odd = rng.random_range(0..7);
         for board in &mut bench.boards {
-            board.verdict = if odd && rng.random_bool(0.4) {
-                rng.random_range(0..32)
-            } else {
-                0
-            };
-            board.kind = if odd && rng.random_bool(0.1) {
-                rng.random_range(0..KINDS)
-            } else {
-                1
-            };
-            board.slot = if odd && rng.random_bool(0.2) {
-                rng.random_range(0..256)
-            } else {
-                9
-            };
+            (board.verdict, board.kind, board.slot) = (0, kind, slot);
+            if odd >= 5 && rng.random_bool(0.4) {
+                board.verdict = rng.random_range(0..32);
+            }
+            if odd == 6 && rng.random_bool(0.1) {
+                board.kind = rng.random_range(0..KINDS);
+            }
+            if odd == 6 && rng.random_bool(0.2) {
+                board.slot = rng.random_range(0..256);
+            }
+        }
+        let one = &mut bench.boards[rng.random_range(0..BOARDS)];
+        match odd {
+            3 => one.slot ^= 1 << rng.random_range(0..8),
+            4 => one.kind ^= 1 << rng.random_range(0..2),
+            _ => {}
         }
         let expected = verdict(&bench.boards);
         // Each board arrives at its own time and sends until then.
@@ -280,7 +293,10 @@ fn cluster_sync_random() {
                 }
                 bench.boards[at].present =
                     now >= comes[at] && fired[at].is_none_or(|when| now < when + 3);
+                // A board has work without packets, too.
+                let works = complete.is_none() && rng.random_bool(0.3);
                 bench.boards[at].here = bench.boards[at].present
+                    && !works
                     && awake[at] <= now
                     && sent[at] == 0
                     && consumed[at] == 0;
