@@ -293,8 +293,9 @@ fn cluster_sync_random() {
                 }
                 bench.boards[at].present =
                     now >= comes[at] && fired[at].is_none_or(|when| now < when + 3);
-                // A board has work without packets, too.
-                let works = complete.is_none() && rng.random_bool(0.3);
+                // A board has work without packets, too, for some cycles after the last one.
+                let may_work = complete.is_none_or(|(when, _)| now < when + 10);
+                let works = may_work && rng.random_bool(0.3);
                 bench.boards[at].here = bench.boards[at].present
                     && !works
                     && awake[at] <= now
