@@ -988,6 +988,7 @@ impl Bench {
                 self.opens = self.rng.random();
                 for next in self.rows.iter_mut().filter_map(|row| row.next.as_mut()) {
                     next.due = self.now;
+                    next.announce.tells = true;
                 }
             }
             Eve::Begins(end) if may && end <= self.now => {
@@ -996,8 +997,14 @@ impl Bench {
                     self.contexts[row].active && self.rows[row].begun + 12 >= self.now
                 };
                 let recent: Vec<usize> = used.iter().copied().filter(begun).collect();
-                let recent = recent.choose(&mut *self.rng).copied();
-                self.retiring = recent.or(used.choose(&mut *self.rng).copied());
+                // The lowest row's announcement is the next to leave.
+                let recent = if self.rng.random() {
+                    recent.first()
+                } else {
+                    recent.choose(&mut *self.rng)
+                };
+                let any = used.choose(&mut *self.rng);
+                self.retiring = recent.or(any).copied();
                 self.eve = Eve::Far;
                 self.quiet = 0;
             }
@@ -1405,12 +1412,30 @@ impl Bench {
 
 /// All rows, `at_once` at a time, each group for the given number of cycles.
 fn random(stage: u64, name: &'static str, at_once: usize, cycles: u64) {
-    let mut bench = Bench::new(stage, name);
-    bench.wanted = at_once;
-    bench.step = ROWS / at_once;
     // The rows of a group are new in each round.
-    for group in 0..(ROWS / at_once).max(8) {
-        bench.first = group;
+    let groups = (ROWS / at_once).max(8);
+    grouped(
+        Bench::new(stage, name),
+        at_once,
+        ROWS / at_once,
+        0..groups,
+        cycles,
+    );
+}
+
+/// Rows `step` apart, `at_once` at a time, from each of the first rows on.
+fn grouped(
+    mut bench: Bench,
+    at_once: usize,
+    step: usize,
+    firsts: impl IntoIterator<Item = usize>,
+    cycles: u64,
+) {
+    let stage = bench.stage;
+    bench.wanted = at_once;
+    bench.step = step;
+    for first in firsts {
+        bench.first = first;
         for weather in [CALM, DAM, WINDY, STORM, WINDY] {
             bench.weather = weather;
             bench.renew = weather.pause > 0.0;
@@ -1438,6 +1463,13 @@ fn few_rows() {
 #[test]
 fn some_rows() {
     random(0, "coll_stage_some_rows", 8, 1_500);
+}
+
+/// Rows beside each other, each pair of them.
+#[test]
+fn neighbours() {
+    let bench = Bench::new(0, "coll_stage_neighbours");
+    grouped(bench, 4, 1, (0..ROWS).step_by(3), 1_000);
 }
 
 #[test]
