@@ -523,7 +523,7 @@ fn core_host_side() {
     }
     board.begin(&[0]);
     // A copy: rank, offset in the ring, the bytes of node memory.
-    let mut copies = |board: &mut Board, count: usize| {
+    let copies = |board: &mut Board, count: usize| {
         let mut found = Vec::new();
         let end = board.dut.cycle() + 2_000;
         while found.len() < count {

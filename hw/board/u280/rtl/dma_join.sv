@@ -35,8 +35,8 @@ module dma_join #(
 
   alcor_abi_pkg::dma_request_t first, second, writer, reader;
   alcor_abi_pkg::dma_answer_t to_writer, to_reader;
-  // By direction: a burst is under way; its master; its address has been taken.
-  logic writing_q, reading_q, writer_q, reader_q, aw_done_q, ar_done_q;
+  // By direction: a burst is under way; its master; its address, and its last beat, have been taken.
+  logic writing_q, reading_q, writer_q, reader_q, aw_done_q, ar_done_q, w_done_q;
 
   assign first  = masters_i[0];
   assign second = masters_i[1];
@@ -47,7 +47,7 @@ module dma_join #(
     bus_o         = '0;
     bus_o.awvalid = writing_q && writer.awvalid && !aw_done_q;
     bus_o.awaddr  = writer.awaddr;
-    bus_o.wvalid  = writing_q && writer.wvalid;
+    bus_o.wvalid  = writing_q && writer.wvalid && !w_done_q;
     bus_o.wlast   = writer.wlast;
     bus_o.bready  = writing_q && writer.bready;
     bus_o.arvalid = reading_q && reader.arvalid && !ar_done_q;
@@ -62,7 +62,7 @@ module dma_join #(
   always_comb begin
     to_writer         = '0;
     to_writer.awready = writing_q && bus_i.awready && !aw_done_q;
-    to_writer.wready  = writing_q && bus_i.wready;
+    to_writer.wready  = writing_q && bus_i.wready && !w_done_q;
     to_writer.bvalid  = writing_q && bus_i.bvalid;
     to_reader         = '0;
     to_reader.arready = reading_q && bus_i.arready && !ar_done_q;
@@ -82,14 +82,17 @@ module dma_join #(
       reader_q  <= 1'b0;
       aw_done_q <= 1'b0;
       ar_done_q <= 1'b0;
+      w_done_q  <= 1'b0;
     end else begin
       if (!writing_q) begin
         writing_q <= first.awvalid || second.awvalid;
         // The other master than that of the last burst, if it asks.
         writer_q  <= writer_q ? !first.awvalid : second.awvalid;
         aw_done_q <= 1'b0;
+        w_done_q  <= 1'b0;
       end else begin
         if (bus_o.awvalid && bus_i.awready) aw_done_q <= 1'b1;
+        if (bus_o.wvalid && bus_i.wready && bus_o.wlast) w_done_q <= 1'b1;
         if (bus_i.bvalid && bus_o.bready) writing_q <= 1'b0;
       end
       if (!reading_q) begin
