@@ -80,11 +80,12 @@ module link_end #(
       .mac_rst_no(mac_rst_n)
   );
 
-  // A number for the time until the next reset. No reset needed: every value is legal.
-  logic [7:0] resets_q;
+  // A number for the time until the next reset. No reset needed: every value is legal. The key crosses from a register.
+  logic [7:0] resets_q, key_q;
   logic rst_n_q;
 
   always_ff @(posedge clk_i) begin
+    key_q   <= key_i;
     rst_n_q <= rst_ni;
     if (rst_n_q && !rst_ni) resets_q <= resets_q + 1'b1;
   end
@@ -108,8 +109,8 @@ module link_end #(
 
   // ---------------------------------------------------------------- status, in the core's clock
 
-  logic mac_aligned_q, mac_fault_q, mac_ready, up, aligned, remote_fault, open;
-  alcor_abi_pkg::link_faults_t mac_faults, faults;
+  logic mac_aligned_q, mac_fault_q, mac_open_q, mac_ready, up, aligned, remote_fault, open;
+  alcor_abi_pkg::link_faults_t mac_faults, mac_faults_q, faults;
   alcor_abi_pkg::link_session_t session;
   alcor_abi_pkg::link_events_t events;
   logic overrun, overrun_q, was_up_q, fell_q;
@@ -117,6 +118,9 @@ module link_end #(
   always_ff @(posedge mac_clk_i) begin
     mac_aligned_q <= mac_aligned_i && mac_ready_i;
     mac_fault_q   <= mac_remote_fault_i && mac_ready_i;
+    // The session's state is decoded, so it passes a register before the synchroniser.
+    mac_open_q    <= session.open;
+    mac_faults_q  <= mac_faults;
   end
 
   sync_2ff #(
@@ -124,7 +128,7 @@ module link_end #(
   ) u_status (
       .clk_i (clk_i),
       .rst_ni(rst_ni),
-      .d_i   ({mac_ready_i, mac_up, mac_aligned_q, mac_fault_q, session.open, mac_faults}),
+      .d_i   ({mac_ready_i, mac_up, mac_aligned_q, mac_fault_q, mac_open_q, mac_faults_q}),
       .q_o   ({mac_ready, up, aligned, remote_fault, open, faults})
   );
 
@@ -223,7 +227,7 @@ module link_end #(
       .mac_word_i (mac_word_i),
       .mac_error_i(mac_error_i),
       .resets_i   (resets_q),
-      .key_i      (key_i),
+      .key_i      (key_q),
       .session_o  (session),
       .news_o     (news),
       .faults_o   (mac_faults),

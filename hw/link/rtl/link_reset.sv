@@ -22,7 +22,7 @@ module link_reset #(
   localparam int unsigned HoldW = $clog2(HOLD + 1);
 
   logic [HoldW-1:0] core_count_q;
-  logic core_hears, mac_hears;
+  logic mac_free, core_hears, mac_hears;
   // The resets are active at power-up, until both sides have heard of each other.
   logic [HoldW-1:0] mac_count_q = HoldW'(HOLD);
   logic core_wants_q = 1'b1;
@@ -30,9 +30,11 @@ module link_reset #(
   logic core_free_q = 1'b0;
   logic mac_free_q = 1'b0;
 
-  // The other side's signals come from registers, so no synchroniser sees a glitch.
-  sync_2ff #(.WIDTH(1)) u_core_hears (.clk_i(clk_i), .rst_ni(1'b1), .d_i(!mac_free_q), .q_o(core_hears));
+  // The other side's signals come straight from registers, so no synchroniser sees a glitch.
+  sync_2ff #(.WIDTH(1)) u_core_hears (.clk_i(clk_i), .rst_ni(1'b1), .d_i(mac_free_q), .q_o(mac_free));
   sync_2ff #(.WIDTH(1)) u_mac_hears (.clk_i(mac_clk_i), .rst_ni(1'b1), .d_i(core_wants_q), .q_o(mac_hears));
+
+  assign core_hears = !mac_free;
 
   // A reset is wanted until the other side has been in it for HOLD cycles: its clock may stand, and then it waits.
   always_ff @(posedge clk_i) begin

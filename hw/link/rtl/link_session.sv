@@ -41,14 +41,19 @@ module link_session (
   } state_e;
 
   state_e state_d, state_q;
-  logic [7:0] key, key_q, before_q;
+  logic [7:0] key, key_q, before_q, resets_q;
   logic known_d, known_q, answer, names_me, names_other;
   alcor_abi_pkg::link_epoch_t other_d, other_q, sender, own;
 
   // The bits of a key may come in two successive cycles.
   sync_2ff #(.WIDTH(8)) u_key (.clk_i(mac_clk_i), .rst_ni(mac_rst_ni), .d_i(key_i), .q_o(key));
 
-  assign own    = {resets_i, key_q};
+  // `resets_i` is of the core's clock and stands still before the end of this reset; afterwards the copy stands still.
+  always_ff @(posedge mac_clk_i) begin
+    if (!mac_rst_ni) resets_q <= resets_i;
+  end
+
+  assign own    = {resets_q, key_q};
   assign sender = {first_i.epochs.resets, first_i.epochs.key};
 
   assign names_me    = first_i.frame.known && {first_i.epochs.other_resets, first_i.epochs.other_key} == own;
