@@ -2,11 +2,13 @@ common/rtl/ram_sdp.sv
 common/rtl/fifo.sv
 common/rtl/sync_2ff.sv
 common/rtl/reset_pipe.sv
+common/rtl/register_pipe.sv
 common/rtl/fifo_async.sv
 common/rtl/rr_arbiter.sv
 common/rtl/turn_arbiter.sv
 common/rtl/memory_arbiter.sv
 common/rtl/answer_buffer.sv
 common/rtl/skid_buffer.sv
+common/rtl/slr_stream.sv
 common/rtl/stream_pick.sv
 common/rtl/segmenter.sv

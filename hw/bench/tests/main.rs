@@ -104,6 +104,8 @@ mod router_waves;
 mod rr_arbiter;
 #[path = "../../common/bench/segmenter.rs"]
 mod segmenter;
+#[path = "../../common/bench/slr_stream.rs"]
+mod slr_stream;
 #[path = "../../common/bench/stream_pick.rs"]
 mod stream_pick;
 #[path = "../../switch/bench/router.rs"]

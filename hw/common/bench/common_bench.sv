@@ -23,6 +23,13 @@ module common_bench (
     input  logic [1:0]       skid_ready_i,
     output logic [1:0][63:0] skid_data_o,
     output logic [1:0]       skid_empty_o,
+    /// Slices across a border between regions, of one and two registers on each side.
+    input  logic [1:0]       slr_valid_i,
+    output logic [1:0]       slr_ready_o,
+    input  logic [1:0][31:0] slr_data_i,
+    output logic [1:0]       slr_valid_o,
+    input  logic [1:0]       slr_ready_i,
+    output logic [1:0][31:0] slr_data_o,
     /// A pick of two streams.
     input  logic [1:0]       pick_valid_i,
     output logic [1:0]       pick_ready_o,
@@ -127,6 +134,22 @@ module common_bench (
         .empty_o(skid_empty_o[g])
     );
     assign skid_data_o[g] = 64'(data);
+  end
+
+  for (genvar g = 0; g < 2; g++) begin : g_slr
+    slr_stream #(
+        .WIDTH (32),
+        .STAGES(g + 1)
+    ) u_slr (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i(slr_valid_i[g]),
+        .ready_o(slr_ready_o[g]),
+        .data_i (slr_data_i[g]),
+        .valid_o(slr_valid_o[g]),
+        .ready_i(slr_ready_i[g]),
+        .data_o (slr_data_o[g])
+    );
   end
 
   localparam bit [6*32-1:0] ArbN = {32'd16, 32'd8, 32'd5, 32'd3, 32'd2, 32'd1};
