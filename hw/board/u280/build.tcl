@@ -3,8 +3,8 @@
 #   vivado -mode batch -source hw/board/u280/build.tcl -tclargs ?-configuration NAME? ?-out FOLDER? ?-jobs N? ?-dirty?
 #
 # NAME is one of hw/core/configs.toml with two links (u280 unless said otherwise). FOLDER (target/u280/NAME) gets NAME.bit,
-# timing.rpt, utilisation.rpt and build.toml, which `alcor bitstream pack` reads. A tree with changes that are not committed
-# has no revision, so it is refused, but for -dirty, which writes revision 0.
+# timing.rpt, utilisation.rpt and build.toml, which `alcor bitstream pack` reads, NAME.mcs for the card's flash, and more reports.
+# A tree with changes that are not committed has no revision, so it is refused, but for -dirty, which writes revision 0.
 #
 # `check` beside this file runs this script in tclsh, with stubs in place of Vivado's commands.
 
@@ -211,10 +211,18 @@ foreach {link site quad} {0 CMACE4_X0Y6 X0Y40~X0Y43 1 CMACE4_X0Y7 X0Y44~X0Y47} {
 }
 
 # ---------------------------------------------------------------- synthesis to bitstream
+#
+# Until all constraints are read, a critical warning is an error: a constraint that names nothing is one. IP are made before, as
+# their own warnings are the vendor's. Later ones are counted, so that there are reports. A critical warning that is known and
+# harmless gets a line of its own here, with the reason.
+set_msg_config -severity {CRITICAL WARNING} -new_severity ERROR
+# The router's timing is not the last: phys_opt_design comes behind it, and then the gates.
+set_msg_config -id {Route 35-39} -severity {CRITICAL WARNING} -new_severity WARNING
+foreach severity {ERROR {CRITICAL WARNING}} { dict set messages $severity [get_msg_config -severity $severity -count] }
 
+# Pins and their clocks, for synthesis and after it.
 read_xdc [file join $here constraints pins.xdc]
-read_xdc [file join $here constraints timing.xdc]
-set_property used_in_synthesis false [get_files timing.xdc]
+read_xdc [file join $here constraints clocks.xdc]
 
 set generics {}
 dict for {key value} $params { lappend generics -generic $key=$value }
@@ -223,6 +231,14 @@ lappend generics -generic REVISION=32'h$revision -generic BUILT_ABI_HASH=32'h$ab
 
 synth_design -top u280_top -part $part -include_dirs [file join $root hw common rtl] -verilog_define SYNTHESIS \
   -flatten_hierarchy rebuilt {*}$generics
+
+# What names cells and clocks of IP: IP are black boxes in synthesis, so it is read now.
+set boxes [get_cells -quiet -hierarchical -filter {IS_BLACKBOX == 1}]
+if {[llength $boxes] > 0} { error "build.tcl: no netlist for $boxes: is the IP synthesised?" }
+read_xdc [file join $here constraints floorplan.xdc]
+read_xdc -unmanaged [file join $root hw common constraints crossings.tcl]
+read_xdc -unmanaged [file join $root hw link constraints crossings.tcl]
+reset_msg_config -severity {CRITICAL WARNING} -default_severity
 write_checkpoint -force [file join $out synth.dcp]
 
 opt_design
@@ -232,20 +248,71 @@ route_design
 phys_opt_design
 write_checkpoint -force [file join $out route.dcp]
 
+# ---------------------------------------------------------------- reports, and what they must say
+
 report_utilization -file [file join $out utilisation.rpt]
 report_timing_summary -file [file join $out timing.rpt]
-report_cdc -file [file join $out cdc.rpt]
+check_timing -verbose -file [file join $out check_timing.rpt]
+report_bus_skew -warn_on_violation -file [file join $out bus_skew.rpt]
+report_cdc -details -file [file join $out cdc.rpt]
 report_drc -file [file join $out drc.rpt]
+report_methodology -file [file join $out methodology.rpt]
 
-# A bitstream that does not meet its timing is none.
-foreach delay {max min} name {setup hold} {
-  set paths [get_timing_paths -delay_type $delay -max_paths 1]
-  if {$paths eq ""} { error "build.tcl: no path has a $name constraint: is there a clock?" }
-  set slack [get_property SLACK $paths]
-  if {$slack < 0} { error "build.tcl: worst $name slack is $slack ns: see [file join $out timing.rpt]; there is no bitstream" }
+# The reasons why there is no bitstream: all of them, not the first one only.
+set reasons {}
+
+# Constraints: each register has a clock, each path and pin a requirement. constant_clock is not asked, as the controllers' unused
+# DRP ports have a constant clock; nor is pulse_width_clock, which the summary of the timing has.
+set checks {no_clock unconstrained_internal_endpoints no_input_delay no_output_delay multiple_clock generated_clocks loops \
+  partial_input_delay partial_output_delay latch_loops}
+set found [check_timing -no_header -return_string]
+foreach check $checks {
+  if {![regexp "checking $check \\((\\d+)\\)" $found -> count]} {
+    lappend reasons "check_timing says nothing of $check"
+  } elseif {$count != 0} {
+    lappend reasons "check_timing: $count times $check: see check_timing.rpt"
+  }
 }
 
-write_bitstream -force [file join $out $configuration.bit]
+# Timing: setup and hold by their worst paths, and all that the summary counts, pulse width with it.
+foreach delay {max min} name {setup hold} {
+  set paths [get_timing_paths -delay_type $delay -max_paths 1]
+  if {$paths eq ""} {
+    lappend reasons "no path has a $name constraint: is there a clock?"
+    continue
+  }
+  set slack [get_property SLACK $paths]
+  if {$slack < 0} { lappend reasons "worst $name slack is $slack ns: see timing.rpt" }
+}
+if {![string match "*All user specified timing constraints are met.*" [report_timing_summary -return_string]]} {
+  lappend reasons "the summary does not say that all timing constraints are met: see timing.rpt"
+}
+
+# Crossings between clocks that are critical, and design rules that are broken.
+foreach {report violations severities} [list \
+    cdc.rpt [get_cdc_violations -quiet] {critical} \
+    drc.rpt [get_drc_violations -quiet] {fatal error {critical warning}}] {
+  set bad {}
+  foreach violation $violations {
+    if {[string tolower [get_property SEVERITY $violation]] in $severities} { lappend bad $violation }
+  }
+  if {[llength $bad] > 0} { lappend reasons "[llength $bad] in $report, the first is [lindex $bad 0]" }
+}
+
+# A critical warning that a command has reported without ending.
+dict for {severity before} $messages {
+  set count [expr {[get_msg_config -severity $severity -count] - $before}]
+  if {$count > 0} { lappend reasons "$count messages of severity $severity: see vivado.log" }
+}
+
+if {[llength $reasons] > 0} {
+  error "build.tcl: there is no bitstream:\n  [join $reasons "\n  "]\nreports are in $out; hw/board/u280/README.md says what to do"
+}
+
+# The bitstream, and the image for the card's flash: it begins behind the golden image of the card.
+set bit [file join $out $configuration.bit]
+write_bitstream -force $bit
+write_cfgmem -force -format mcs -size 128 -interface SPIx4 -loadbit "up 0x01002000 $bit" -checksum -file [file join $out $configuration.mcs]
 
 set file [open [file join $out build.toml] w]
 puts $file "# Written by hw/board/u280/build.tcl."

@@ -582,3 +582,152 @@ fn u280_dma_join() {
         assert!(master.answers > 100 && master.beats_read > 100);
     }
 }
+
+/// The channels of `slr_axi`: name, bits of the payload, whether it goes from the host to the core.
+const CHANNELS: [(&str, u32, bool); 5] = [
+    ("aw", 32, true),
+    ("w", 37, true),
+    ("b", 0, false),
+    ("ar", 40, true),
+    ("r", 33, false),
+];
+
+/// Each channel delivers its words in order and without a wait for another channel.
+#[test]
+fn u280_slr_axi() {
+    let mut rng = Random::new("u280_slr_axi");
+    let recipe = Recipe::new("slr_axi", "slr_axi")
+        .blocks(&["common"])
+        .source("board/u280/rtl/slr_axi.sv");
+    let mut dut = Dut::start(&recipe);
+    let resets = ["host_rst_ni", "core_rst_ni"].map(|name| dut.pin(name));
+    struct Channel {
+        name: &'static str,
+        bits: u32,
+        valid: Pin,
+        ready: Pin,
+        word: Option<Pin>,
+        out_valid: Pin,
+        out_ready: Pin,
+        out_word: Option<Pin>,
+        source: Source<u64>,
+        sink: Sink,
+        way: VecDeque<u64>,
+        moved: u64,
+    }
+    let mut channels = CHANNELS.map(|(name, bits, to_core)| {
+        let (from, to) = if to_core {
+            ("host", "core")
+        } else {
+            ("core", "host")
+        };
+        let word =
+            |side: &str, way: &str| (bits != 0).then(|| dut.pin(&format!("{side}_{name}_{way}")));
+        Channel {
+            name,
+            bits,
+            valid: dut.pin(&format!("{from}_{name}valid_i")),
+            ready: dut.pin(&format!("{from}_{name}ready_o")),
+            word: word(from, "i"),
+            out_valid: dut.pin(&format!("{to}_{name}valid_o")),
+            out_ready: dut.pin(&format!("{to}_{name}ready_i")),
+            out_word: word(to, "o"),
+            source: Source::new(Pace::Always),
+            sink: Sink::new(Pace::Always),
+            way: VecDeque::new(),
+            moved: 0,
+        }
+    });
+    for channel in &channels {
+        dut.set(channel.valid, 0, 0);
+    }
+    resets.iter().for_each(|&reset| dut.set(reset, 0, 0));
+    for _ in 0..12 {
+        dut.clock();
+    }
+    resets.iter().for_each(|&reset| dut.set(reset, 0, 1));
+    let paces = [
+        Pace::Always,
+        Pace::Never,
+        Pace::Chance(0.3),
+        Pace::Bursts { on: 20, off: 20 },
+    ];
+    let rounds = soak(40);
+    for round in 0..=rounds {
+        for (at, channel) in channels.iter_mut().enumerate() {
+            // In turn, one channel stands: the others go on.
+            let stands = round % 8 == at as u64;
+            let mut pace = || {
+                if round % 8 < 5 {
+                    Pace::Always
+                } else {
+                    paces[rng.random_range(0..paces.len())]
+                }
+            };
+            channel.source.set_pace(pace());
+            let sink = pace();
+            channel
+                .sink
+                .set_pace(if stands { Pace::Never } else { sink });
+            channel.moved = 0;
+            // At last, all words on the way arrive.
+            if round == rounds {
+                channel.source.set_pace(Pace::Never);
+                channel.sink.set_pace(Pace::Always);
+            }
+        }
+        for _ in 0..200 {
+            for channel in &mut channels {
+                if channel.source.len() < 2 {
+                    let mask = (1u64 << channel.bits) - 1;
+                    channel.source.push(rng.random::<u64>() & mask);
+                }
+                let offer = channel.source.offer(&mut *rng).copied();
+                dut.set(channel.valid, 0, u64::from(offer.is_some()));
+                if let Some(word) = channel.word {
+                    dut.set(word, 0, offer.unwrap_or(0));
+                }
+                dut.set(
+                    channel.out_ready,
+                    0,
+                    u64::from(channel.sink.ready(&mut *rng)),
+                );
+            }
+            dut.settle();
+            let now = dut.cycle();
+            for channel in &mut channels {
+                let place = format!("channel {}, cycle {now}", channel.name);
+                if dut.get(channel.out_valid, 0) == 1 {
+                    let Some(&front) = channel.way.front() else {
+                        panic!("a word from nowhere, {place}");
+                    };
+                    if let Some(word) = channel.out_word {
+                        assert_eq!(dut.get(word, 0), front, "{place}");
+                    }
+                    if dut.was_set(channel.out_ready, 0) {
+                        channel.way.pop_front();
+                        channel.moved += 1;
+                    }
+                }
+                let ready = dut.get(channel.ready, 0) == 1;
+                channel.way.extend(channel.source.take(ready));
+            }
+            dut.clock();
+        }
+        if round % 8 < 5 && round < rounds {
+            for (at, channel) in channels.iter().enumerate() {
+                let stands = round % 8 == at as u64;
+                assert_eq!(
+                    channel.moved > 190,
+                    !stands,
+                    "round {round}: {} words of {}",
+                    channel.moved,
+                    channel.name
+                );
+            }
+        }
+    }
+    for channel in &channels {
+        assert!(channel.way.is_empty(), "words of {} are lost", channel.name);
+    }
+}

@@ -5,6 +5,8 @@
 # github.com/Xilinx/open-nic-shell (PCIe reference, hbm_cattrip). Nobody has tried them with this design.
 
 # ---------------------------------------------------------------- configuration
+# Bank 0 has 1.8 V: CFGBVS is at ground.
+set_property CFGBVS GND [current_design]
 set_property CONFIG_VOLTAGE 1.8 [current_design]
 set_property CONFIG_MODE SPIx4 [current_design]
 set_property BITSTREAM.CONFIG.CONFIGFALLBACK ENABLE [current_design]
@@ -15,12 +17,15 @@ set_property BITSTREAM.CONFIG.SPI_BUSWIDTH 4 [current_design]
 set_property BITSTREAM.CONFIG.SPI_FALL_EDGE YES [current_design]
 set_property BITSTREAM.CONFIG.UNUSEDPIN PULLUP [current_design]
 set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
+# The FPGA stops by itself when it is too hot.
+set_property BITSTREAM.CONFIG.OVERTEMPSHUTDOWN ENABLE [current_design]
 # Over this the card switches its power off.
 set_operating_conditions -design_power_budget 160
 
 # ---------------------------------------------------------------- HBM: low, or the card switches itself off
 set_property PACKAGE_PIN D32 [get_ports {hbm_cattrip_o}]
 set_property IOSTANDARD LVCMOS18 [get_ports {hbm_cattrip_o}]
+set_property PULLDOWN true [get_ports {hbm_cattrip_o}]
 
 # ---------------------------------------------------------------- PCIe: reference of 16 lanes (MGTREFCLK0, quad 225), reset
 set_property PACKAGE_PIN AR15 [get_ports {pcie_refclk_p_i}]
@@ -95,10 +100,10 @@ set_property PACKAGE_PIN BC1 [get_ports {pcie_rxn_i[15]}]
 set_property PACKAGE_PIN BC7 [get_ports {pcie_txp_o[15]}]
 set_property PACKAGE_PIN BC6 [get_ports {pcie_txn_o[15]}]
 
-# ---------------------------------------------------------------- 100 MHz
-set_property PACKAGE_PIN G31 [get_ports {clk100_p_i}]
+# ---------------------------------------------------------------- 100 MHz: sysclk0, as corundum and taxi use it, without DQS_BIAS
+set_property PACKAGE_PIN BJ43 [get_ports {clk100_p_i}]
 set_property IOSTANDARD LVDS [get_ports {clk100_p_i}]
-set_property PACKAGE_PIN F31 [get_ports {clk100_n_i}]
+set_property PACKAGE_PIN BJ44 [get_ports {clk100_n_i}]
 set_property IOSTANDARD LVDS [get_ports {clk100_n_i}]
 
 # ---------------------------------------------------------------- cages: quads 134 and 135, MGTREFCLK1 of each, from a Si546

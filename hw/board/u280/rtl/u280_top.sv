@@ -9,6 +9,10 @@ import alcor_link_pkg::*;
 /// Clocks: the core's is XDMA's, 250 MHz, made from PCIe's reference; each link's is made by its medium
 /// access controller from the cage's reference, 322 MHz; 100 MHz of the board start the transceivers.
 /// They cross in link ends alone. What is here beside instances is wires.
+///
+/// Places: PCIe with XDMA is in the lowest of the die's three super logic regions, SLR0, the cages' controllers in SLR2, and `core`
+/// in SLR1 between them. Each bus that leaves a region crosses the border from a register to a register. The instances that
+/// end in `_host`, `_core` and `_cage` are the registers in SLR0, SLR1 and SLR2 (constraints/floorplan.xdc).
 module u280_top #(
     /// Bits of a beat of the coprocessors and the crossbar.
     parameter int unsigned DATA_W = 256,
@@ -112,6 +116,10 @@ module u280_top #(
   localparam int unsigned DmaDataW = PHIT_W;
   localparam int unsigned XdmaDataW = 512;
 
+  // Registers on each side of a border between regions. A phit that left before a reset must not come after it: the core's reset
+  // lasts 13 cycles at least, and four ways of registers pass before the last phit.
+  localparam int unsigned SlrStages = 1;
+
   assign hbm_cattrip_o     = 1'b0;
   assign qsfp_refclk_oe_no = '0;
   assign qsfp_refclk_fs_o  = '1;
@@ -119,7 +127,7 @@ module u280_top #(
   // ---------------------------------------------------------------- clocks
 
   logic pcie_refclk, pcie_refclk_half, clk100_pin, clk100;
-  logic clk, rst_n;
+  logic clk, rst_n, rst_n_host, core_rst_n;
 
   IBUFDS_GTE4 u_pcie_refclk (
       .I    (pcie_refclk_p_i),
@@ -147,16 +155,21 @@ module u280_top #(
 
   always_ff @(posedge clk100) mac_reset_q <= !perst_n;
 
+  // XDMA's reset on its way to the core.
+  reset_pipe #(.STAGES(SlrStages)) u_reset_host (.clk_i(clk), .rst_ni(rst_n), .rst_no(rst_n_host));
+  reset_pipe #(.STAGES(SlrStages)) u_reset_core (.clk_i(clk), .rst_ni(rst_n_host), .rst_no(core_rst_n));
+
   // ---------------------------------------------------------------- PCIe
 
-  logic [RANKS-1:0] irq, irq_request, irq_sent;
+  logic [RANKS-1:0] irq, irq_core, irq_host, irq_request, irq_sent;
 
-  alcor_abi_pkg::lite_request_t lite_request;
-  alcor_abi_pkg::lite_answer_t lite_answer;
+  // Registers, as XDMA offers them and as they arrive in the core's region.
+  alcor_abi_pkg::lite_request_t lite_host_request, lite_request;
+  alcor_abi_pkg::lite_answer_t lite_host_answer, lite_answer;
   logic [31:0] lite_awaddr, lite_araddr;
 
-  assign lite_request.awaddr = lite_awaddr[17:0];
-  assign lite_request.araddr = lite_araddr[17:0];
+  assign lite_host_request.awaddr = lite_awaddr[17:0];
+  assign lite_host_request.araddr = lite_araddr[17:0];
 
   // Masters of XDMA: the memory BAR, the DMA.
   logic [1:0][3:0] x_awid, x_bid, x_arid, x_rid, x_awcache, x_arcache;
@@ -170,8 +183,8 @@ module u280_top #(
   logic [1:0][XdmaDataW/8-1:0] x_wstrb;
 
   // Copies into host memory: descriptors of the second channel to the host.
-  alcor_abi_pkg::host_copy_t copy;
-  logic copy_ready;
+  alcor_abi_pkg::host_copy_t core_copy, copy;
+  logic core_copy_ready, copy_ready;
 
   xdma_u280 u_xdma (
       .sys_clk      (pcie_refclk_half),
@@ -266,31 +279,81 @@ module u280_top #(
       .c2h_dsc_byp_ctl_1     (16'h0000),
       .m_axil_awaddr (lite_awaddr),
       .m_axil_awprot (),
-      .m_axil_awvalid(lite_request.awvalid),
-      .m_axil_awready(lite_answer.awready),
-      .m_axil_wdata  (lite_request.wdata),
+      .m_axil_awvalid(lite_host_request.awvalid),
+      .m_axil_awready(lite_host_answer.awready),
+      .m_axil_wdata  (lite_host_request.wdata),
       // The ABI has whole words only.
       .m_axil_wstrb  (),
-      .m_axil_wvalid (lite_request.wvalid),
-      .m_axil_wready (lite_answer.wready),
+      .m_axil_wvalid (lite_host_request.wvalid),
+      .m_axil_wready (lite_host_answer.wready),
       .m_axil_bresp  (2'b00),
-      .m_axil_bvalid (lite_answer.bvalid),
-      .m_axil_bready (lite_request.bready),
+      .m_axil_bvalid (lite_host_answer.bvalid),
+      .m_axil_bready (lite_host_request.bready),
       .m_axil_araddr (lite_araddr),
       .m_axil_arprot (),
-      .m_axil_arvalid(lite_request.arvalid),
-      .m_axil_arready(lite_answer.arready),
-      .m_axil_rdata  (lite_answer.rdata),
+      .m_axil_arvalid(lite_host_request.arvalid),
+      .m_axil_arready(lite_host_answer.arready),
+      .m_axil_rdata  (lite_host_answer.rdata),
       .m_axil_rresp  (2'b00),
-      .m_axil_rvalid (lite_answer.rvalid),
-      .m_axil_rready (lite_request.rready)
+      .m_axil_rvalid (lite_host_answer.rvalid),
+      .m_axil_rready (lite_host_request.rready)
   );
+
+  slr_axi #(
+      .AW_W  (18),
+      .W_W   (32),
+      .AR_W  (18),
+      .R_W   (32),
+      .STAGES(SlrStages)
+  ) u_lite_slr (
+      .clk_i         (clk),
+      .host_rst_ni   (rst_n),
+      .core_rst_ni   (core_rst_n),
+      .host_awvalid_i(lite_host_request.awvalid),
+      .host_awready_o(lite_host_answer.awready),
+      .host_aw_i     (lite_host_request.awaddr),
+      .host_wvalid_i (lite_host_request.wvalid),
+      .host_wready_o (lite_host_answer.wready),
+      .host_w_i      (lite_host_request.wdata),
+      .host_bvalid_o (lite_host_answer.bvalid),
+      .host_bready_i (lite_host_request.bready),
+      .host_arvalid_i(lite_host_request.arvalid),
+      .host_arready_o(lite_host_answer.arready),
+      .host_ar_i     (lite_host_request.araddr),
+      .host_rvalid_o (lite_host_answer.rvalid),
+      .host_rready_i (lite_host_request.rready),
+      .host_r_o      (lite_host_answer.rdata),
+      .core_awvalid_o(lite_request.awvalid),
+      .core_awready_i(lite_answer.awready),
+      .core_aw_o     (lite_request.awaddr),
+      .core_wvalid_o (lite_request.wvalid),
+      .core_wready_i (lite_answer.wready),
+      .core_w_o      (lite_request.wdata),
+      .core_bvalid_i (lite_answer.bvalid),
+      .core_bready_o (lite_request.bready),
+      .core_arvalid_o(lite_request.arvalid),
+      .core_arready_i(lite_answer.arready),
+      .core_ar_o     (lite_request.araddr),
+      .core_rvalid_i (lite_answer.rvalid),
+      .core_rready_o (lite_request.rready),
+      .core_r_i      (lite_answer.rdata)
+  );
+
+  // Copies: from the core to XDMA.
+  slr_stream #(.WIDTH(HostCopyW - 1), .STAGES(SlrStages)) u_copy_slr (
+      .clk_i(clk), .rst_ni(rst_n), .valid_i(core_copy.valid), .ready_o(core_copy_ready),
+      .data_i({core_copy.source, core_copy.destination, core_copy.bytes}),
+      .valid_o(copy.valid), .ready_i(copy_ready), .data_o({copy.source, copy.destination, copy.bytes})
+  );
+
+  register_pipe #(.WIDTH(RANKS), .STAGES(SlrStages)) u_irq_core (.clk_i(clk), .d_i(irq), .q_o(irq_core));
+  register_pipe #(.WIDTH(RANKS), .STAGES(SlrStages)) u_irq_host (.clk_i(clk), .d_i(irq_core), .q_o(irq_host));
 
   for (genvar r = 0; r < RANKS; r++) begin : g_irq
     user_irq u_irq (
         .clk_i    (clk),
         .rst_ni   (rst_n),
-        .level_i  (irq[r]),
+        .level_i  (irq_host[r]),
         .request_o(irq_request[r]),
         .sent_i   (irq_sent[r])
     );
@@ -298,15 +361,15 @@ module u280_top #(
 
   // ---------------------------------------------------------------- memory: XDMA's width to the core's, and both masters
 
-  alcor_abi_pkg::dma_request_t dma_request;
-  alcor_abi_pkg::dma_answer_t dma_answer;
+  alcor_abi_pkg::dma_request_t dma_host_request, dma_request;
+  alcor_abi_pkg::dma_answer_t dma_host_answer, dma_answer;
   logic [1:0][DmaRequestW-1:0] dma_requests;
   logic [1:0][DmaAnswerW-1:0] dma_answers;
   logic [1:0][63:0] dma_awaddr, dma_araddr;
   logic [1:0][DmaDataW-1:0] dma_wdata;
   logic [1:0][DmaDataW/8-1:0] dma_wstrb;
-  logic [DmaDataW-1:0] core_wdata, dma_rdata;
-  logic [DmaDataW/8-1:0] core_wstrb;
+  logic [DmaDataW-1:0] host_wdata, core_wdata, dma_rdata, core_rdata;
+  logic [DmaDataW/8-1:0] host_wstrb, core_wstrb;
 
   for (genvar m = 0; m < 2; m++) begin : g_master
     alcor_abi_pkg::dma_request_t request;
@@ -407,10 +470,50 @@ module u280_top #(
       .wdata_i  (dma_wdata),
       .wstrb_i  (dma_wstrb),
       .masters_o(dma_answers),
-      .bus_o    (dma_request),
-      .wdata_o  (core_wdata),
-      .wstrb_o  (core_wstrb),
-      .bus_i    (dma_answer)
+      .bus_o    (dma_host_request),
+      .wdata_o  (host_wdata),
+      .wstrb_o  (host_wstrb),
+      .bus_i    (dma_host_answer)
+  );
+
+  slr_axi #(
+      .AW_W  (32),
+      .W_W   (1 + DmaDataW / 8 + DmaDataW),
+      .AR_W  (40),
+      .R_W   (1 + DmaDataW),
+      .STAGES(SlrStages)
+  ) u_dma_slr (
+      .clk_i         (clk),
+      .host_rst_ni   (rst_n),
+      .core_rst_ni   (core_rst_n),
+      .host_awvalid_i(dma_host_request.awvalid),
+      .host_awready_o(dma_host_answer.awready),
+      .host_aw_i     (dma_host_request.awaddr),
+      .host_wvalid_i (dma_host_request.wvalid),
+      .host_wready_o (dma_host_answer.wready),
+      .host_w_i      ({dma_host_request.wlast, host_wstrb, host_wdata}),
+      .host_bvalid_o (dma_host_answer.bvalid),
+      .host_bready_i (dma_host_request.bready),
+      .host_arvalid_i(dma_host_request.arvalid),
+      .host_arready_o(dma_host_answer.arready),
+      .host_ar_i     ({dma_host_request.arlen, dma_host_request.araddr}),
+      .host_rvalid_o (dma_host_answer.rvalid),
+      .host_rready_i (dma_host_request.rready),
+      .host_r_o      ({dma_host_answer.rlast, dma_rdata}),
+      .core_awvalid_o(dma_request.awvalid),
+      .core_awready_i(dma_answer.awready),
+      .core_aw_o     (dma_request.awaddr),
+      .core_wvalid_o (dma_request.wvalid),
+      .core_wready_i (dma_answer.wready),
+      .core_w_o      ({dma_request.wlast, core_wstrb, core_wdata}),
+      .core_bvalid_i (dma_answer.bvalid),
+      .core_bready_o (dma_request.bready),
+      .core_arvalid_o(dma_request.arvalid),
+      .core_arready_i(dma_answer.arready),
+      .core_ar_o     ({dma_request.arlen, dma_request.araddr}),
+      .core_rvalid_i (dma_answer.rvalid),
+      .core_rready_o (dma_request.rready),
+      .core_r_i      ({dma_answer.rlast, core_rdata})
   );
 
   // ---------------------------------------------------------------- registers: the core's and the links'
@@ -420,7 +523,7 @@ module u280_top #(
 
   lite_split u_lite_split (
       .clk_i   (clk),
-      .rst_ni  (rst_n),
+      .rst_ni  (core_rst_n),
       .bus_i   (lite_request),
       .bus_o   (lite_answer),
       .slaves_o(slave_requests),
@@ -434,7 +537,7 @@ module u280_top #(
       .LINKS(LINKS)
   ) u_links_registers (
       .clk_i   (clk),
-      .rst_ni  (rst_n),
+      .rst_ni  (core_rst_n),
       .bus_i   (slave_requests[1]),
       .bus_o   (slave_answers[1]),
       .status_i(status),
@@ -479,17 +582,17 @@ module u280_top #(
       .REVISION          (REVISION)
   ) u_core (
       .clk_i      (clk),
-      .rst_ni     (rst_n),
+      .rst_ni     (core_rst_n),
       .lite_i     (slave_requests[0]),
       .lite_o     (slave_answers[0]),
       .dma_i      (dma_request),
       .dma_wdata_i(core_wdata),
       .dma_wstrb_i(core_wstrb),
       .dma_o      (dma_answer),
-      .dma_rdata_o(dma_rdata),
+      .dma_rdata_o(core_rdata),
       .irq_o      (irq),
-      .copy_o      (copy),
-      .copy_ready_i(copy_ready),
+      .copy_o      (core_copy),
+      .copy_ready_i(core_copy_ready),
       .link_i     (rx),
       .link_phit_i(rx_phit),
       .link_o     (tx),
@@ -508,6 +611,33 @@ module u280_top #(
     logic [MacW-1:0] mac_tx_data, mac_rx_data;
     logic [3:0] rxp, rxn, txp, txn;
 
+    // Between the core's region and the cages': reset, key, flow and phit one way, flow, phit, status and counts the other.
+    localparam int unsigned OutW = 9 + LinkFlowW + LinkPhitW;
+    localparam int unsigned InW = LinkFlowW + LinkPhitW + 32 + LinkCountsW;
+
+    logic [OutW-1:0] out_core, out_cage;
+    logic [InW-1:0] in_cage, in_core;
+    logic cage_rst_n;
+    logic [7:0] cage_key;
+    logic [LinkFlowW-1:0] cage_tx, cage_rx;
+    logic [LinkPhitW-1:0] cage_tx_phit, cage_rx_phit;
+    logic [31:0] cage_status;
+    logic [LinkCountsW-1:0] cage_counts;
+
+    register_pipe #(.WIDTH(OutW), .STAGES(SlrStages)) u_out_core (
+        .clk_i(clk), .d_i({link_rst_n, link_key, tx[l], tx_phit[l]}), .q_o(out_core)
+    );
+    register_pipe #(.WIDTH(OutW), .STAGES(SlrStages)) u_out_cage (.clk_i(clk), .d_i(out_core), .q_o(out_cage));
+
+    assign {cage_rst_n, cage_key, cage_tx, cage_tx_phit} = out_cage;
+
+    register_pipe #(.WIDTH(InW), .STAGES(SlrStages)) u_in_cage (
+        .clk_i(clk), .d_i({cage_rx, cage_rx_phit, cage_status, cage_counts}), .q_o(in_cage)
+    );
+    register_pipe #(.WIDTH(InW), .STAGES(SlrStages)) u_in_core (.clk_i(clk), .d_i(in_cage), .q_o(in_core));
+
+    assign {rx[l], rx_phit[l], status[l], counts[l]} = in_core;
+
     assign rxp                  = qsfp_rxp_i[4*l+:4];
     assign rxn                  = qsfp_rxn_i[4*l+:4];
     assign qsfp_txp_o[4*l+:4] = txp;
@@ -520,14 +650,14 @@ module u280_top #(
         .PHITS(8 * VC_DEPTH)
     ) u_link_end (
         .clk_i             (clk),
-        .rst_ni            (link_rst_n),
-        .key_i             (link_key),
-        .link_i            (tx[l]),
-        .phit_i            (tx_phit[l]),
-        .link_o            (rx[l]),
-        .phit_o            (rx_phit[l]),
-        .status_o          (status[l]),
-        .counts_o          (counts[l]),
+        .rst_ni            (cage_rst_n),
+        .key_i             (cage_key),
+        .link_i            (cage_tx),
+        .phit_i            (cage_tx_phit),
+        .link_o            (cage_rx),
+        .phit_o            (cage_rx_phit),
+        .status_o          (cage_status),
+        .counts_o          (cage_counts),
         .mac_clk_i         (mac_clk),
         .mac_ready_i       (mac_ready_q),
         .mac_aligned_i     (mac_aligned),
@@ -609,6 +739,7 @@ module u280_top #(
 
   `ALCOR_CHECK_PARAM(g_check_links, LINKS == 2, "u280_top: the board has two cages, so LINKS must be 2")
   `ALCOR_CHECK_PARAM(g_check_phit, PHIT_W == LinkDataW, "u280_top: a link's frame has phits of 256 bits, so PHIT_W must be 256")
+  `ALCOR_CHECK_PARAM(g_check_slr, SlrStages <= 2, "u280_top: SlrStages must be 2 or less, as the core's reset lasts 13 cycles")
   `ALCOR_CHECK_PARAM(g_check_abi, BUILT_ABI_HASH == ABI_HASH, "u280_top: the build script has read another ABI than this one")
 
 endmodule
