@@ -375,7 +375,11 @@ impl Bench {
         let Self { dut, pins, rng, .. } = self;
         let noise: u64 = rng.random();
         dut.set(pins.running, 0, inputs.running.into());
-        let write = inputs.write.map_or(noise >> 20, |(offset, data)| {
+        // Without a write, the offset is often that of a register.
+        let registers = [board::CONTROL, board::PLACE, board::DATELINES, noise as u32];
+        let offset = registers[rng.random_range(0..4)] & 0xfff;
+        let idle = u64::from(offset) << 32 | noise >> 32;
+        let write = inputs.write.map_or(idle, |(offset, data)| {
             1 << 44 | u64::from(offset) << 32 | u64::from(data)
         });
         dut.set(pins.write, 0, write);
@@ -589,7 +593,12 @@ impl Bench {
                 .then(|| rng.random_range(0..1 << 16)),
             is_empty: rng.random_bool(0.8),
         };
-        let offset = if rng.random_bool(0.2) { any } else { written };
+        // A register, another word, or an offset that differs in a bit.
+        let offset = match rng.random_range(0..5) {
+            0 => any,
+            1 => written ^ 1 << rng.random_range(0..12),
+            _ => written,
+        };
         Inputs {
             running: rng.random_bool(0.9),
             ranks,
@@ -620,7 +629,7 @@ impl Bench {
 #[test]
 fn board_control_random() {
     let mut bench = Bench::new("board_control_random");
-    for _ in 0..soak(60) {
+    for _ in 0..soak(200) {
         bench.reset();
         let weather = Weather {
             abort: *[0.0, 0.02, 0.3].choose(&mut *bench.rng).unwrap_or(&0.0),
@@ -637,7 +646,7 @@ fn board_control_random() {
     assert!(bench.fired > 100 && bench.aborts > 20);
 }
 
-/// Counters that run for long, read at the end.
+/// Counters that run for long.
 #[test]
 fn board_control_counts() {
     let mut bench = Bench::new("board_control_counts");
@@ -653,16 +662,30 @@ fn board_control_counts() {
         ..inputs
     };
     bench.cycle(&inputs, &[]);
-    for _ in 0..1 << 19 {
+    let counters = [
+        board::CYCLE_LO,
+        board::CYCLE_HI,
+        board::DROPPED,
+        board::FOREIGN,
+        board::STALE,
+        board::LINK_TX,
+        board::LINK_TX + 4,
+        board::LINK_RX,
+        board::LINK_RX + 4,
+    ];
+    for cycle in 0..1 << 19 {
+        if cycle % 1009 == 0 {
+            bench.cycle(&inputs, &counters);
+        }
         bench.dut.clock();
         bench.model.clock(&inputs);
     }
-    let counters: Vec<u32> = (0..1 << 12).step_by(4).collect();
+    let words: Vec<u32> = (0..1 << 12).step_by(4).collect();
     let quiet = bench.inputs(Weather {
         floods: false,
         ..weather
     });
-    bench.cycle(&quiet, &counters);
+    bench.cycle(&quiet, &words);
     assert!(bench.model.stale > 1 << 21);
 }
 
