@@ -367,9 +367,9 @@ impl Args {
             eprintln!("bench host: {config}, profile {profile}");
             let uri = with_option(config, "profile", profile.name());
             // Room for a put of 1 MiB.
-            let uri = match self.config {
-                Some(_) => uri,
-                None => with_option(&uri, "NODE_BYTES", "4194304"),
+            let uri = match *config {
+                "rma2-wide" if self.config.is_none() => with_option(&uri, "NODE_BYTES", "4194304"),
+                _ => uri,
             };
             rows.extend(path::rows(open(&uri)?.cluster()?)?);
         }

@@ -319,6 +319,28 @@ fn streams_are_as_measured() {
 }
 
 #[test]
+fn operations_behind_pcie_are_as_measured() {
+    let figures = measure(&["host", "--profile", "gen3x16"]);
+    let names = [
+        "put-8-us",
+        "put-8-host-us",
+        "barrier-us",
+        "send-recv-8-us",
+        "allreduce-8-us",
+    ];
+    let shown = rows("Measured: whole operations behind PCIe");
+    let shown: Vec<&str> = shown.iter().skip(1).map(|row| row[1]).collect();
+    let measured = names.map(|name| {
+        let value = figures[name]["measured"].as_f64();
+        format!("{:.2}", value.expect("a figure"))
+    });
+    assert_eq!(shown, measured);
+    for none in ["put-8-loads", "put-8-transfers", "put-8-interrupts"] {
+        assert_eq!(figures[none]["measured"].as_f64(), Some(0.0), "{none}");
+    }
+}
+
+#[test]
 fn the_papers_tables_are_as_measured() {
     let figures = measure(&["rma"]);
     let mut compared = 0;
