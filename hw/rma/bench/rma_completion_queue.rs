@@ -441,6 +441,8 @@ fn random(lane: usize) {
                 for source in [REPLY, LOCAL, COLLECTIVE, MESSAGE] {
                     offered += bench.supply(source);
                 }
+                // Without copies, the end of a barrier has no entry.
+                bench.barrier = bench.rng.random_bool(0.05);
                 bench.cycle();
                 bench.host_reads(&mut host);
             }
