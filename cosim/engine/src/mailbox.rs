@@ -592,7 +592,7 @@ impl Mailbox {
                 }
             };
             if let Some(why) = why {
-                lane.is_copied = false;
+                lane.is_copied &= why != Why::Copied;
                 self.armed &= !(1 << rank);
                 self.woken |= 1 << rank;
                 lane.want = None;
