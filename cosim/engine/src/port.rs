@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use alcor::{
-    BusAddr, Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight,
+    BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait,
+    Sight,
     Wake,
 };
 use alcor_abi::CQ_ENTRY_BYTES;
@@ -318,6 +319,11 @@ impl Port for SimPort {
     fn sight(&mut self) -> Result<Option<Sight>, Error> {
         self.check_here()?;
         Ok(Some(self.scheduler.sight(self.slot)))
+    }
+
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>, Error> {
+        self.check_here()?;
+        Ok(Some(self.scheduler.deaths(self.slot)))
     }
 
     fn wants_notes(&mut self) -> bool {

@@ -1,7 +1,7 @@
 //! The scheduler of time: simulated time stands still while a rank runs host code, and the last
 //! rank that begins to wait moves it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +11,7 @@ use alcor::{
     Cycle, Error, GlobalRank, LinkState, LocalRank, PageOffset, RankWait, Sight, Topology,
 };
 use alcor_abi::LINKS_PAGE;
+use alcor_abi::rank::{RANK_RESET, rank_reset};
 
 use crate::chip::Chip;
 use crate::log::Log;
@@ -75,8 +76,13 @@ struct Run {
     told: BTreeMap<usize, u64>,
     /// The time of the board at which a rank's wait began, by slot.
     since: BTreeMap<usize, u64>,
-    /// Ranks that died.
+    /// Ranks whose deaths end the run.
     dead: RankSet,
+    /// Ranks that survive deaths of other ranks.
+    survivors: RankSet,
+    /// Deaths that the run survives: the time of each, as [`Scheduler::moment`] returns it, and the
+    /// slot.
+    died: BTreeSet<(u64, usize)>,
     outcome: Option<RunOutcome>,
 }
 
@@ -92,6 +98,8 @@ impl Run {
             told: BTreeMap::new(),
             since: BTreeMap::new(),
             dead: RankSet::default(),
+            survivors: RankSet::default(),
+            died: BTreeSet::new(),
             outcome: None,
         }
     }
@@ -99,6 +107,13 @@ impl Run {
     /// Returns whether all ranks wait for each other, by their declared waits.
     fn all_idle(&self) -> bool {
         !self.here.is_empty() && self.idle == self.here
+    }
+
+    /// Returns whether the run goes on after the death of a rank: all other ranks survive deaths.
+    fn survives(&self, slot: usize) -> bool {
+        let mut others = self.here;
+        others.remove(slot);
+        self.outcome.is_none() && !others.is_empty() && others.minus(&self.survivors).is_empty()
     }
 
     /// Returns whether no rank has been attached yet.
@@ -644,9 +659,15 @@ impl Scheduler {
     }
 
     fn end_with(&self, run: &mut Run, outcome: &RunOutcome) -> RankSet {
-        run.idle = RankSet::default();
-        let woken = std::mem::take(&mut run.waiting);
+        let waiting = run.waiting;
+        self.end_waits(run, waiting, outcome)
+    }
+
+    /// Ends the waits of these ranks.
+    fn end_waits(&self, run: &mut Run, woken: RankSet, outcome: &RunOutcome) -> RankSet {
         for slot in woken.iter() {
+            run.waiting.remove(slot);
+            run.idle.remove(slot);
             let (board, rank) = self.place(slot);
             self.pool
                 .with(board, |chip| chip.mailbox_mut().abandon(rank));
@@ -755,16 +776,33 @@ impl Scheduler {
         sight
     }
 
+    /// Returns the deaths that the run has survived, as a rank sees them, and lets the rank survive
+    /// further deaths. The deaths are those of earlier moments, so the result does not depend on the
+    /// order of the ranks' threads.
+    pub(crate) fn deaths(&self, slot: usize) -> Vec<GlobalRank> {
+        let mut time = self.lock();
+        let moment = self.moment(&time, slot);
+        time.run.survivors.insert(slot);
+        let earlier = time.run.died.range(..(moment, 0));
+        earlier.map(|&(_, slot)| GlobalRank(slot as u32)).collect()
+    }
+
     /// Removes a rank that leaves the run or is dead. Moves time if all others wait.
     pub(crate) fn depart(&self, slot: usize, is_dead: bool) {
         let woken = {
             let mut time = self.lock();
+            let moment = self.moment(&time, slot);
             let run = &mut time.run;
-            run.here.remove(slot);
-            run.declared.remove(&slot);
-            if is_dead {
+            if is_dead && run.survives(slot) {
+                run.died.insert((moment, slot));
+                let (board, rank) = self.place(slot);
+                self.pool
+                    .with(board, |chip| chip.mailbox_mut().post(rank, &mut reset()));
+            } else if is_dead {
                 run.dead.insert(slot);
             }
+            run.here.remove(slot);
+            run.declared.remove(&slot);
             let is_over = run.here.is_empty()
                 && (self.has_started(run) || !run.dead.is_empty() || run.outcome.is_some());
             if is_over {
@@ -788,7 +826,13 @@ impl Scheduler {
             self.news.fetch_sub(1, Ordering::Relaxed);
             let run = &mut time.run;
             let is_awaited = run.expected[board].is_some_and(|ports| rank < ports);
-            if run.here.contains(slot) || is_awaited && !run.ever.contains(slot) {
+            if run.here.contains(slot) && run.survives(slot) {
+                // The holder of the port drops it, which ends the rank. A wait must not keep the
+                // holder from that.
+                let is_waiting = run.waiting.contains(slot);
+                let waiting: RankSet = is_waiting.then_some(slot).into_iter().collect();
+                self.end_waits(run, waiting, &RunOutcome::Died { slot })
+            } else if run.here.contains(slot) || is_awaited && !run.ever.contains(slot) {
                 run.dead.insert(slot);
                 run.outcome.get_or_insert(RunOutcome::Died { slot });
                 self.end(run)
@@ -828,6 +872,14 @@ impl Scheduler {
             RunOutcome::Lost => CosimError::Lost.on(&self.names[self.place(slot).0]),
         }
     }
+}
+
+/// The write that resets a rank.
+fn reset() -> Vec<Post> {
+    vec![Post::Register {
+        offset: RANK_RESET,
+        data: rank_reset::RESET.mask(),
+    }]
 }
 
 /// The ranks of slots, whose numbers are equal.

@@ -225,6 +225,15 @@ impl Client<'_> {
                 let text = text.filter(|text| self.end.store(text));
                 Ok(text.map_or(0, |text| text.len() as u32))
             }
+            Some(Ask::Deaths) => {
+                let Some(ranks) = port.deaths()? else {
+                    return Ok(0);
+                };
+                let words: Vec<u8> = ranks.iter().flat_map(|rank| rank.0.to_le_bytes()).collect();
+                // The mailbox has room for the numbers of all ranks of a run.
+                let is_there = self.end.store(&words);
+                Ok(if is_there { 1 + ranks.len() as u32 } else { 0 })
+            }
             Some(Ask::Leave) => port.leave().map(|()| 0),
             Some(Ask::Drop) => Ok(0),
             None => Err(Error::BadOption {

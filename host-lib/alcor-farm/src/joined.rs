@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use alcor::{Board, BoardLayer, LocalRank, PageOffset, Port, PortLayer, Result};
+use alcor::{Board, BoardLayer, GlobalRank, LocalRank, PageOffset, Port, PortLayer, Result};
 
 use crate::ClusterError;
 use crate::rendezvous::Member;
@@ -44,6 +44,11 @@ struct JoinedPort {
 impl PortLayer for JoinedPort {
     fn below(&mut self) -> &mut dyn Port {
         &mut *self.below
+    }
+
+    /// `None`: no process can reset the rank of a process on another host.
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {
+        Ok(None)
     }
 
     fn leave(&mut self) -> Result<()> {

@@ -109,6 +109,9 @@ pub enum Ask {
     },
     /// [`alcor::Port::sight`]; the value is the length of the [`alcor::Sight`] in the data.
     Sight,
+    /// [`alcor::Port::deaths`]; the value is 0 for `None`, else the number of dead ranks plus 1. The
+    /// data has a word for each of them.
+    Deaths,
     /// [`alcor::Port::leave`], the last request.
     Leave,
     /// The port is dropped before it has left. This is the last request.
@@ -130,6 +133,7 @@ impl Ask {
             Ask::Drop => [7, 0, 0, 0],
             Ask::TellWait { bytes } => [8, 0, bytes, 0],
             Ask::Sight => [9, 0, 0, 0],
+            Ask::Deaths => [10, 0, 0, 0],
         }
     }
 
@@ -155,6 +159,7 @@ impl Ask {
             7 => Ask::Drop,
             8 => Ask::TellWait { bytes: low },
             9 => Ask::Sight,
+            10 => Ask::Deaths,
             _ => return None,
         })
     }
@@ -522,6 +527,7 @@ mod tests {
             },
             Ask::TellWait { bytes: 7 },
             Ask::Sight,
+            Ask::Deaths,
             Ask::Leave,
             Ask::Drop,
         ];
@@ -587,7 +593,7 @@ mod tests {
     #[test]
     fn nonsense_is_no_request() {
         let (rank, mut cluster) = pair();
-        rank.end.set(ASKED, 10);
+        rank.end.set(ASKED, 11);
         rank.end.set(POSTED, u32::MAX);
         rank.end.set(REQUEST, 1);
         let asked = cluster.asked().unwrap();

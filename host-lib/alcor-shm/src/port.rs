@@ -1,7 +1,8 @@
 //! The port of a rank, over its mailbox.
 
 use alcor::{
-    Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight, Wake,
+    Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight,
+    Wake,
 };
 
 use crate::ShmError;
@@ -144,6 +145,17 @@ impl Port for ShmPort {
         let mut text = vec![0; bytes.min(self.end.data_bytes())];
         let is_there = self.end.load(&mut text);
         Ok(wire::sight_of(&text).filter(|_| is_there))
+    }
+
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>, Error> {
+        let Some(count) = self.ask(Ask::Deaths)?.checked_sub(1) else {
+            return Ok(None);
+        };
+        let mut words = vec![0; (4 * count as usize).min(self.end.data_bytes())];
+        let is_there = self.end.load(&mut words);
+        let ranks = words.as_chunks::<4>().0.iter();
+        let ranks = ranks.map(|word| GlobalRank(u32::from_le_bytes(*word)));
+        Ok(is_there.then(|| ranks.collect()))
     }
 
     fn leave(&mut self) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Fault;
 
 /// The version of the messages and of the mailbox.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The first message of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

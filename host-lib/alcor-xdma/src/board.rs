@@ -188,17 +188,36 @@ impl XdmaBoard {
         }
     }
 
-    /// Ends the use of a port.
-    pub(crate) fn detach(&self, rank: LocalRank, has_left: bool) {
+    /// Ends the use of a port. `reset` resets the rank.
+    pub(crate) fn detach(
+        &self,
+        rank: LocalRank,
+        has_left: bool,
+        is_survivor: bool,
+        reset: impl FnOnce(),
+    ) {
         let mut run = self.run();
         run.attached.retain(|&attached| attached != rank);
         drop(run);
-        if !has_left {
+        if has_left {
+            self.peers.left(is_survivor);
+        } else {
             // If the card does not answer, the rank is named as one of board 0.
             let board = read(&self.page, PLACE).map_or(0, |found| place_fields::BOARD.get(found));
-            self.peers
-                .died_here(GlobalRank(board * self.shape.ranks + rank.0));
+            let rank = GlobalRank(board * self.shape.ranks + rank.0);
+            self.peers.died_here(rank, is_survivor, reset);
         }
+    }
+
+    /// The deaths of ranks of the run, as all boards of this process see them.
+    pub(crate) fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// Number of ranks of the run.
+    pub(crate) fn run_ranks(&self) -> Result<u32> {
+        let place = self.read32(PageOffset(PLACE))?;
+        Ok(place_fields::RANKS.get(place))
     }
 }
 
@@ -309,6 +328,7 @@ impl Board for XdmaBoard {
         let port =
             XdmaPort::open(Arc::clone(&self), rank, held).map_err(|error| self.error(error))?;
         run.attached.push(rank);
+        self.peers.attached();
         Ok(Box::new(port))
     }
 

@@ -11,8 +11,13 @@ pub struct Peers(Arc<Mutex<Died>>);
 
 #[derive(Debug, Default)]
 struct Died {
-    /// The first rank of this process whose port was dropped before it left.
+    /// The first rank of this process whose death ends the run.
     here: Option<GlobalRank>,
+    /// Ranks of this process whose deaths the run survives, in the order of their deaths.
+    survived: Vec<GlobalRank>,
+    /// The ports of this process, and those of them that survive deaths of other ranks.
+    ports: u32,
+    survivors: u32,
     /// The first rank of another process.
     elsewhere: Option<GlobalRank>,
 }
@@ -35,14 +40,50 @@ impl Peers {
         state.elsewhere.or(state.here)
     }
 
-    /// Records the death of a rank of this process.
-    pub(crate) fn died_here(&self, rank: GlobalRank) {
-        self.state().here.get_or_insert(rank);
+    /// Counts a new port of this process.
+    pub(crate) fn attached(&self) {
+        self.state().ports += 1;
+    }
+
+    /// Lets a port survive deaths of other ranks. Returns whether this is possible: all `ranks`
+    /// ranks of the run have a port in this process.
+    pub(crate) fn survives(&self, ranks: u32) -> bool {
+        let mut state = self.state();
+        let is_possible = state.ports == ranks && state.elsewhere.is_none();
+        state.survivors += u32::from(is_possible);
+        is_possible
+    }
+
+    /// The deaths that the run has survived.
+    pub(crate) fn survived(&self) -> Vec<GlobalRank> {
+        self.state().survived.clone()
+    }
+
+    /// Removes a port of this process that has left. `is_survivor` states whether it survives deaths.
+    pub(crate) fn left(&self, is_survivor: bool) {
+        let mut state = self.state();
+        state.ports -= 1;
+        state.survivors -= u32::from(is_survivor);
+    }
+
+    /// Records the death of a rank of this process. If all other ports survive deaths, calls `reset`
+    /// to reset the rank, before the others learn of its death.
+    pub(crate) fn died_here(&self, rank: GlobalRank, is_survivor: bool, reset: impl FnOnce()) {
+        self.left(is_survivor);
+        let mut state = self.state();
+        if state.survivors == state.ports && state.ports > 0 {
+            reset();
+            state.survived.push(rank);
+        } else {
+            state.here.get_or_insert(rank);
+        }
     }
 
     /// Begins a run of this process.
     pub(crate) fn begin(&self) {
-        self.state().here = None;
+        let mut state = self.state();
+        state.here = None;
+        state.survived.clear();
     }
 }
 
@@ -53,7 +94,8 @@ mod tests {
     #[test]
     fn the_death_of_a_rank_elsewhere_outlasts_a_reset() {
         let peers = Peers::default();
-        peers.died_here(GlobalRank(1));
+        peers.attached();
+        peers.died_here(GlobalRank(1), false, || panic!("no rank survives"));
         assert_eq!(peers.clone().died(), Some(GlobalRank(1)));
         peers.begin();
         assert_eq!(peers.died(), None);
@@ -61,5 +103,25 @@ mod tests {
         peers.report(GlobalRank(3));
         peers.begin();
         assert_eq!(peers.died(), Some(GlobalRank(2)));
+    }
+
+    #[test]
+    fn a_death_is_survived_if_all_others_survive_it() {
+        let peers = Peers::default();
+        (0..3).for_each(|_| peers.attached());
+        assert!(!peers.survives(4), "a rank in another process");
+        assert!(peers.survives(3) && peers.survives(3));
+        let mut is_reset = false;
+        peers.died_here(GlobalRank(2), false, || is_reset = true);
+        assert!(is_reset);
+        assert_eq!(
+            (peers.died(), peers.survived()),
+            (None, vec![GlobalRank(2)])
+        );
+        peers.begin();
+        assert_eq!(peers.survived(), []);
+        peers.attached();
+        peers.died_here(GlobalRank(0), true, || panic!("a rank has not asked"));
+        assert_eq!(peers.died(), Some(GlobalRank(0)));
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use alcor::{BusAddr, Causes, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use alcor::{
+    BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
+};
 use alcor_abi::CQ_ENTRY_BYTES;
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
-use alcor_abi::rank::{CAUSES, IRQ_ENABLE};
+use alcor_abi::rank::{CAUSES, IRQ_ENABLE, RANK_RESET, rank_reset};
 use xdma::{Bar, BarOffset, C2h, CardAddr, CardLock, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
@@ -45,6 +47,9 @@ pub(crate) struct XdmaPort {
     /// Value of IRQ_ENABLE.
     enabled: Causes,
     has_left: bool,
+    /// Whether this port survives deaths of other ranks; `None` before the first call of
+    /// [`Port::deaths`].
+    survives: Option<bool>,
     _held: CardLock,
 }
 
@@ -77,6 +82,7 @@ impl XdmaPort {
             event: card.event(rank.0)?,
             enabled: Causes::NONE,
             has_left: false,
+            survives: None,
             board,
             rank,
             _held: held,
@@ -276,6 +282,17 @@ impl Port for XdmaPort {
         }
     }
 
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {
+        let survives = match self.survives {
+            Some(survives) => survives,
+            None => {
+                let ranks = self.board.run_ranks()?;
+                *self.survives.insert(self.board.peers().survives(ranks))
+            }
+        };
+        Ok(survives.then(|| self.board.peers().survived()))
+    }
+
     fn leave(&mut self) -> Result<()> {
         // Writes are posted: the read returns after they have arrived.
         if !self.has_left {
@@ -288,6 +305,11 @@ impl Port for XdmaPort {
 
 impl Drop for XdmaPort {
     fn drop(&mut self) {
-        self.board.detach(self.rank, self.has_left);
+        let survives = self.survives == Some(true);
+        self.board.detach(self.rank, self.has_left, survives, || {
+            // A card that does not answer can't be reset. The waits of the others report that.
+            let reset = rank_reset::RESET.mask();
+            let _ = self.page.write32(place(PageOffset(RANK_RESET)), reset);
+        });
     }
 }

@@ -500,6 +500,20 @@ pub trait Port: Send {
     fn sight(&mut self) -> Result<Option<Sight>, Error> {
         Ok(None)
     }
+
+    /// Returns the ranks of the run that have died, in the order of their deaths. `None` if the
+    /// backend can't continue a run after a death.
+    ///
+    /// If all ports that are attached have called this method, a death ends no wait of another
+    /// rank. The backend then resets the dead rank
+    /// ([`RANK_RESET`](alcor_abi::rank::RANK_RESET)), so the operations of other ranks with that
+    /// rank end.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>, Error> {
+        Ok(None)
+    }
 }
 
 /// The state of a whole run, as seen by a backend.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Board, BusAddr, Causes, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Result,
-    Sight, Wake,
+    Board, BusAddr, Causes, Cycle, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port,
+    RankWait, Result, Sight, Wake,
 };
 
 /// A board over another board. Every method that the layer does not define passes its call on.
@@ -184,6 +184,10 @@ pub trait PortLayer: Send {
     fn sight(&mut self) -> Result<Option<Sight>> {
         self.below().sight()
     }
+
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {
+        self.below().deaths()
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -242,5 +246,9 @@ impl<L: PortLayer> Port for L {
 
     fn sight(&mut self) -> Result<Option<Sight>> {
         PortLayer::sight(self)
+    }
+
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {
+        PortLayer::deaths(self)
     }
 }

@@ -172,6 +172,7 @@ impl SoftBoard {
                 expected: 0,
                 joined: 0,
                 died: None,
+                survived: Vec::new(),
                 ranks: (0..config.ranks)
                     .map(|number| SoftRank::new(&config, number, memory()))
                     .collect(),
@@ -236,6 +237,7 @@ impl Board for SoftBoard {
         state.now = 0;
         state.aborted = None;
         state.died = None;
+        state.survived.clear();
         state.expected = 0;
         state.joined = 0;
         for (number, rank) in (0..).zip(&mut state.ranks) {
@@ -269,6 +271,7 @@ impl Board for SoftBoard {
         }
         state.ranks[index].attached = true;
         state.ranks[index].left = false;
+        state.ranks[index].survives = false;
         state.joined += 1;
         drop(state);
         self.changed.notify_all();
@@ -294,11 +297,29 @@ struct State {
     aborted: Option<(u32, u32)>,
     expected: u32,
     joined: u32,
+    /// The rank whose death ended the run.
     died: Option<LocalRank>,
+    /// Deaths that the run has survived.
+    survived: Vec<GlobalRank>,
     ranks: Vec<SoftRank>,
 }
 
 impl State {
+    /// Ends a rank whose port was dropped before it left. The run goes on if all other ranks survive
+    /// deaths.
+    fn die(&mut self, index: usize) {
+        let mut others = (0..)
+            .zip(&self.ranks)
+            .filter(|&(other, rank)| other != index && rank.attached && !rank.left);
+        if others.all(|(_, rank)| rank.survives) {
+            self.advance(index);
+            self.reset_rank(index);
+            self.survived.push(GlobalRank(index as u32));
+        } else {
+            self.died.get_or_insert(LocalRank(index as u32));
+        }
+    }
+
     fn raised(&self, index: usize) -> Causes {
         self.ranks[index].causes(self.aborted.is_some())
     }

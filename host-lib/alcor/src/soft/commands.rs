@@ -74,7 +74,16 @@ impl State {
             // The message waits until its target takes part in the run.
             Opcode::XSend | Opcode::XAnnounce => {
                 let target = x_message::RANK.get(data);
-                if target < it.nprocs && target_of(&self.ranks, target).is_none() {
+                let (nprocs, orphaned) = (it.nprocs, it.orphaned);
+                let is_absent = target < nprocs && target_of(&self.ranks, target).is_none();
+                if is_absent && orphaned {
+                    // A rank was reset, perhaps this one.
+                    let it = &mut self.ranks[index];
+                    it.pop();
+                    it.complete(x_message::ID.get(data), Status::RankReset);
+                    return true;
+                }
+                if is_absent {
                     return false;
                 }
             }

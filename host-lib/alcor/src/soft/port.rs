@@ -3,7 +3,9 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::{SoftBoard, State};
-use crate::{Causes, Cycle, Error, LocalRank, NodeAddr, PageOffset, Port, Result, Wake};
+use crate::{
+    Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
+};
 
 pub(super) struct SoftPort {
     pub(super) board: Arc<SoftBoard>,
@@ -107,6 +109,12 @@ impl Port for SoftPort {
         Ok(Cycle(self.enter()?.now))
     }
 
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {
+        let mut state = self.enter()?;
+        state.ranks[self.index].survives = true;
+        Ok(Some(state.survived.clone()))
+    }
+
     fn leave(&mut self) -> Result<()> {
         let mut state = self.board.lock();
         state.advance(self.index);
@@ -120,7 +128,7 @@ impl Drop for SoftPort {
     fn drop(&mut self) {
         let mut state = self.board.lock();
         if !state.ranks[self.index].left {
-            state.died.get_or_insert(LocalRank(self.index as u32));
+            state.die(self.index);
         }
         state.ranks[self.index].attached = false;
         self.board.changed.notify_all();

@@ -25,6 +25,8 @@ pub(super) struct SoftRank {
     pub(super) memory: Vec<u8>,
     pub(super) attached: bool,
     pub(super) left: bool,
+    /// Whether the rank's port has asked for deaths.
+    pub(super) survives: bool,
     pub(super) waiting: Option<u64>,
     pub(super) pid: u32,
     pub(super) nprocs: u32,
@@ -75,6 +77,7 @@ impl SoftRank {
             memory,
             attached: false,
             left: false,
+            survives: false,
             waiting: None,
             pid: 0,
             nprocs: 0,

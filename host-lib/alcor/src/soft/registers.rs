@@ -145,7 +145,7 @@ impl State {
     }
 
     /// Resets a rank. Other ranks lose only their operations with this rank.
-    fn reset_rank(&mut self, index: usize) {
+    pub(super) fn reset_rank(&mut self, index: usize) {
         let (config, number) = (self.config, index as u32);
         let it = &mut self.ranks[index];
         let begun = it.begun;
@@ -153,6 +153,7 @@ impl State {
         let old = std::mem::replace(it, fresh);
         it.attached = old.attached;
         it.left = old.left;
+        it.survives = old.survives;
         it.waiting = old.waiting;
         it.largest = old.largest;
         it.resets = (old.resets + 1) & 0xFF;
