@@ -68,8 +68,41 @@ fn program(rank: &mut Rank, mode: &str) -> Result<()> {
             }
             rank.barrier()
         }
+        // Process 1 is killed in a collective. The others shrink the world, and add up.
+        "survive" => {
+            let world = rank.world()?;
+            let mut sum = [me];
+            let mut done = Ok(());
+            for round in 0.. {
+                if me == 1 && round == 20 {
+                    drop(world.iallreduce_in_place(rank, Operation::Sum, &mut sum)?);
+                    // The request above is under way.
+                    die();
+                }
+                sum = [me];
+                done = world
+                    .allreduce_in_place(rank, Operation::Sum, &mut sum)
+                    .map(drop);
+                if done.is_err() {
+                    break;
+                }
+            }
+            println!("rank {me}: {}", done.unwrap_err());
+            let survivors = world.shrink(rank)?;
+            survivors.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
+            println!("rank {me} goes on with {} ranks", survivors.size());
+            Ok(())
+        }
         _ => rank.barrier(),
     }
+}
+
+/// Ends this process as a signal from outside does.
+fn die() -> ! {
+    let _ = std::process::Command::new("kill")
+        .args(["-9", &std::process::id().to_string()])
+        .status();
+    unreachable!("the process has been killed")
 }
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
@@ -79,6 +112,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let options = match &*mode {
         "puts" => Options::default().watchdog_cycles(50_000),
         "receive-and-barrier" => Options::default().watchdog_cycles(u64::MAX),
+        "survive" => Options::default().detect_deaths(2_000),
         _ => Options::default(),
     };
     if let Some(uri) = arguments.next() {

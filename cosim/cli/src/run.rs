@@ -25,9 +25,9 @@ use children::{Children, Start};
 /// Each process gets its rank in ALCOR_RANK, the number of ranks in ALCOR_SIZE and the boards in
 /// ALCOR_CLUSTER. The library's Job::from_env (alcor_init_from_env in C) attaches the rank. The
 /// output of the processes is printed here, each line with the rank that printed it. Signals are
-/// passed on to all processes. When a rank fails, the others are ended after two seconds. Ranks
-/// that stay outside the library for 60 seconds while their peers wait (option `away` of the
-/// configuration) are ended once all other ranks have ended.
+/// passed on to all processes. When a rank fails, the others are ended after two seconds, or
+/// continue if --survive is given. Ranks that stay outside the library for 60 seconds while their
+/// peers wait (option `away` of the configuration) are ended once all other ranks have ended.
 ///
 /// Time is simulated as for threads: the same program takes the same cycles in every run, on any
 /// machine.
@@ -58,6 +58,11 @@ pub struct Args {
     /// Number of ranks [default: all ranks of the boards]
     #[arg(short = 'n', long, value_name = "RANKS")]
     ranks: Option<u32>,
+
+    /// Let the other ranks continue when a rank fails, for programs that survive deaths of ranks
+    /// (Options::detect_deaths)
+    #[arg(long)]
+    survive: bool,
 
     /// Print the output of the ranks without their numbers
     #[arg(long)]
@@ -138,6 +143,7 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         cluster: &server.uri(),
         ranks,
         prefix: !args.no_prefix,
+        survives: args.survive,
     };
     let ended = Children::start(&start, sender, receiver)?.wait(|rank| server.ended(rank));
     let has_failed = ended.exit() != Exit::Passed;
@@ -187,6 +193,7 @@ fn on_a_card(args: &Args, uri: &str) -> CommandResult {
         cluster: uri,
         ranks,
         prefix: !args.no_prefix,
+        survives: args.survive,
     };
     let (sender, receiver) = children::event_channel();
     let ended = Children::start(&start, sender, receiver)?.wait(|_| {});
@@ -216,6 +223,7 @@ fn on_cards(args: &Args, uri: &str, rest: &str) -> CommandResult {
             .ranks
             .unwrap_or(cluster.ranks * cluster.boards.len() as u32),
         prefix: !args.no_prefix,
+        survives: args.survive,
     };
     let (sender, receiver) = children::event_channel();
     let ended = Children::start(&start, sender, receiver)?.wait(|_| {});

@@ -282,6 +282,38 @@ fn ends(mode: &str, config: &str) -> Output {
 }
 
 #[test]
+fn processes_survive_the_death_of_one() {
+    warm_up();
+    let program = exchange().with_file_name("ends");
+    let program = program.to_str().unwrap();
+    for config in ["rma4", "ring2"] {
+        let mut trial = Trial::start(&[
+            "run",
+            "--survive",
+            "--config",
+            config,
+            "--",
+            program,
+            "survive",
+        ]);
+        let output = trial.end();
+        trial.leaves_nothing();
+        let (says, errors) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(128 + 9), "{says}{errors}");
+        for rank in [0, 2, 3] {
+            let lines = [
+                format!("[{rank}] rank {rank}: rank {rank}: allreduce"),
+                "failed, because rank 1 has died; other operations go on".to_owned(),
+                format!("[{rank}] rank {rank} goes on with 3 ranks"),
+            ];
+            for words in lines {
+                assert!(says.contains(&words), "{words}: {says}{errors}");
+            }
+        }
+    }
+}
+
+#[test]
 fn processes_in_which_no_rank_can_go_on_are_told_as_threads_are() {
     warm_up();
     let program = exchange().with_file_name("ends");

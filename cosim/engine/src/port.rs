@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use alcor::{
-    BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait,
-    Sight,
-    Wake,
+    BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port,
+    RankWait, Sight, Wake,
 };
 use alcor_abi::CQ_ENTRY_BYTES;
 use alcor_abi::rank::{CAUSES, IRQ_ENABLE, causes};

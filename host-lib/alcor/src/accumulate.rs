@@ -497,6 +497,7 @@ impl Rank {
         let target = u64::from(accumulate.target.0);
         fits("target rank", target, x_commit::DPID.max())?;
         self.progress.check()?;
+        self.progress.check_target(accumulate.target, &accumulate)?;
         self.progress.accumulate(accumulate, held)
     }
 }

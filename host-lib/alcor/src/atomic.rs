@@ -641,6 +641,7 @@ impl Rank {
         let target = u64::from(atomic.target.0);
         fits("target rank", target, x_commit::DPID.max())?;
         self.progress.check()?;
+        self.progress.check_target(atomic.target, &atomic)?;
         self.progress.atomic(atomic)
     }
 

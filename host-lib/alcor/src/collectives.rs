@@ -845,6 +845,7 @@ impl Communicator {
         root: Option<u32>,
     ) -> Result<Plan> {
         self.check(rank)?;
+        self.check_members(rank, collective)?;
         let root_rank = match root {
             None => None,
             Some(root) => match self.members().get(root as usize) {

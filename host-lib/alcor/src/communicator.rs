@@ -78,7 +78,7 @@ pub struct Communicator {
 pub(crate) struct Shape {
     pub(crate) id: CommunicatorId,
     /// The rank that owns the handle.
-    issuer: u64,
+    pub(crate) issuer: u64,
     pub(crate) members: Arc<[GlobalRank]>,
     /// This rank's rank in the communicator.
     pub(crate) me: usize,
@@ -86,7 +86,7 @@ pub(crate) struct Shape {
     pub(crate) row: Option<u32>,
     /// The context of the communicator's messages; `None` if no context was free.
     pub(crate) context: Option<u8>,
-    freed: AtomicBool,
+    pub(crate) freed: AtomicBool,
 }
 
 impl fmt::Debug for Communicator {
@@ -497,7 +497,8 @@ impl Communicator {
     }
 
     /// Ends the communicator after all its collectives have ended, and frees its row and context.
-    /// Collective. Other handles of the communicator become invalid.
+    /// Collective. Other handles of the communicator become invalid. After the death of a member, or
+    /// a revocation, the call is local, and row and context stay in use until the end of the run.
     ///
     /// A communicator that is dropped without this call keeps row and context until the end of the
     /// run.
@@ -523,18 +524,18 @@ impl Communicator {
         }
         self.check(rank)?;
         let (id, row) = (self.id(), self.row());
+        let deaths = &rank.progress.deaths;
+        if deaths.is_revoked(id.0) || !deaths.among(Some(self.members())).is_empty() {
+            // Messages of the communicator may be on their way, so its context is not used again.
+            self.forget(rank);
+            return Ok(());
+        }
         rank.progress.wait_for(
             |_| Awaited::Collectives,
             |progress| progress.completions(u32::from(!progress.is_over(id.0, row))),
         )?;
         self.exchange(rank, Collective::Free, &[])?;
-        self.shape.freed.store(true, Ordering::Relaxed);
-        if let Some(software) = &mut rank.progress.software {
-            software.forget(id.0);
-        }
-        if let Some(context) = self.shape.context {
-            rank.progress.messages.contexts.give_back(context);
-        }
+        self.release(rank);
         if let Some(row) = row {
             rank.rows.mine &= !(1 << row);
             if row_writer(row, &self.shape.tree, rank) == Some(rank.pid()) {
@@ -542,6 +543,22 @@ impl Communicator {
             }
         }
         Ok(())
+    }
+
+    /// Ends the use of the communicator at this rank, except for row and context.
+    fn forget(&self, rank: &mut Rank) {
+        self.shape.freed.store(true, Ordering::Relaxed);
+        if let Some(software) = &mut rank.progress.software {
+            software.forget(self.id().0);
+        }
+    }
+
+    /// Ends the use of the communicator at this rank, except for the row.
+    pub(crate) fn release(&self, rank: &mut Rank) {
+        self.forget(rank);
+        if let Some(context) = self.shape.context {
+            rank.progress.messages.contexts.give_back(context);
+        }
     }
 
     pub(crate) fn bad(&self, rank: GlobalRank, rule: &'static str) -> Error {
@@ -581,6 +598,7 @@ impl Communicator {
         collective: Collective,
         words: &[u32],
     ) -> Result<Vec<Vec<u32>>> {
+        self.check_members(rank, collective)?;
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let schedule = self.group().allgather(bytes.len());
         let mut buffer = vec![0; schedule.buffer];

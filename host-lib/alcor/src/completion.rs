@@ -424,7 +424,14 @@ impl Rank {
             |progress| progress.completions(progress.outstanding.count(target)),
         )?;
         self.progress.check()?;
-        self.progress.outstanding.take_unclaimed(target)
+        let flushed = self.progress.outstanding.take_unclaimed(target);
+        flushed.map_err(|error| match error {
+            Error::Unclaimed { failed, first } => {
+                let first = Box::new(self.progress.blame(*first, None));
+                Error::Unclaimed { failed, first }
+            }
+            error => error,
+        })
     }
 }
 

@@ -257,6 +257,32 @@ pub enum Error {
         /// The rank that died first.
         rank: GlobalRank,
     },
+    /// An operation needs ranks that are dead. The run survives deaths
+    /// ([`Options::detect_deaths`](crate::Options::detect_deaths)).
+    #[error(
+        "{rank}: {operation} failed, because {} died; other operations go on; make a communicator of the living members (`Communicator::shrink`)",
+        have(failed)
+    )]
+    #[non_exhaustive]
+    ProcessFailed {
+        /// The rank that reports the error.
+        rank: GlobalRank,
+        /// The operation.
+        operation: String,
+        /// The dead ranks that the operation needs.
+        failed: Vec<GlobalRank>,
+    },
+    /// A member has revoked the communicator.
+    #[error(
+        "{rank}: {communicator} is revoked: a member has met a failure; make a communicator of the living members (`Communicator::shrink`)"
+    )]
+    #[non_exhaustive]
+    Revoked {
+        /// The rank that reports the error.
+        rank: GlobalRank,
+        /// The communicator.
+        communicator: CommunicatorId,
+    },
     /// Ranks have run host code for too long while their peers wait. Simulated time stands still
     /// then.
     #[error(
@@ -909,7 +935,7 @@ impl Error {
     pub(crate) fn follows_from_another(&self, me: GlobalRank) -> bool {
         match self {
             Error::Aborted { by, .. } => *by != me,
-            Error::PeerDied { .. } => true,
+            Error::PeerDied { .. } | Error::ProcessFailed { .. } | Error::Revoked { .. } => true,
             _ => false,
         }
     }

@@ -92,6 +92,21 @@ impl CollectiveUnit {
         self.busy & 1 << context == 0 && self.queue.iter().all(|queued| queued.context != context)
     }
 
+    /// Removes the collectives of a communicator that has been revoked. Returns those that have not
+    /// been posted.
+    pub(crate) fn abandon(&mut self, context: u32) -> Vec<Outcome> {
+        self.ended(context);
+        let mut outcomes = Vec::new();
+        for queued in std::mem::take(&mut self.queue) {
+            if queued.context == context {
+                outcomes.push(queued.outcome);
+            } else {
+                self.queue.push_back(queued);
+            }
+        }
+        outcomes
+    }
+
     /// Records the end of a communicator's collective.
     pub(crate) fn ended(&mut self, context: u32) {
         self.busy &= !(1 << context);

@@ -53,6 +53,11 @@ pub struct Options {
     /// Host memory for messages that this rank has not received and its library has taken over, in
     /// bytes. Each message counts its payload and 64 bytes.
     pub unexpected_bytes: u64,
+    /// Whether the run survives deaths of ranks, and the time to detect them: the maximum number of
+    /// cycles after a death until the other ranks that wait in the library learn of it. Without a
+    /// value, a death ends the run. All ranks of a run pass the same kind of value. See
+    /// [`Options::detect_deaths`].
+    pub detection_cycles: Option<u64>,
     /// Topology of the run's boards. A [`Job`] takes the topology of its cluster. Processes that
     /// attach one rank each must pass the same topology.
     pub topology: Topology,
@@ -66,6 +71,7 @@ impl Default for Options {
             strict: false,
             software_collectives: false,
             unexpected_bytes: 1 << 30,
+            detection_cycles: None,
             topology: Topology::single(),
         }
     }
@@ -94,6 +100,21 @@ impl Options {
     #[must_use]
     pub fn unexpected_bytes(mut self, bytes: u64) -> Options {
         self.unexpected_bytes = bytes;
+        self
+    }
+
+    /// Lets the run survive deaths of ranks: sets [`Options::detection_cycles`].
+    ///
+    /// A rank dies if its program returns an error or panics, if the rank is dropped before
+    /// [`Rank::finish`], or if its process ends. Operations of other ranks that need it fail with
+    /// [`Error::ProcessFailed`]; [`Communicator::agree`](crate::Communicator::agree),
+    /// [`Communicator::shrink`](crate::Communicator::shrink) and
+    /// [`Communicator::revoke`](crate::Communicator::revoke) lead the survivors on. The backend must
+    /// be able to continue a run after a death; the run does not begin otherwise. The world exists
+    /// from the beginning of the run ([`Rank::world`]). [`Rank::abort`] still ends the run.
+    #[must_use]
+    pub fn detect_deaths(mut self, cycles: u64) -> Options {
+        self.detection_cycles = Some(cycles);
         self
     }
 
@@ -141,6 +162,13 @@ impl Options {
             value: u64::from(self.ring_entries),
             rule,
         };
+        if self.detection_cycles == Some(0) {
+            return Err(Error::BadOption {
+                option: "detection_cycles",
+                value: 0,
+                rule: "it must be at least 1",
+            });
+        }
         if !self.ring_entries.is_power_of_two() || self.ring_entries > 1 << 15 {
             return Err(bad("it must be a power of two, at most 32768"));
         }
@@ -387,6 +415,49 @@ impl Job {
         T: Send,
         F: Fn(&mut Rank) -> Result<T> + Sync,
     {
+        let ended = self.run_all(ranks, program)?;
+        self.first_cause(ended)
+    }
+
+    /// Runs `program` as [`Job::run`], and returns the result of each rank, in the order of ranks.
+    /// For runs that survive deaths ([`Options::detect_deaths`]).
+    ///
+    /// # Errors
+    /// If the run did not begin.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Error, GlobalRank, Job, JobError, Options, soft::SoftBoard};
+    /// let options = Options::default().detect_deaths(1000);
+    /// let results = Job::with_options(SoftBoard::new(2), options)?.run_each(2, |rank| {
+    ///     let is_first = rank.pid() == GlobalRank(0);
+    ///     is_first.then_some(5).ok_or_else(|| Error::program("no input"))
+    /// })?;
+    /// assert!(matches!(results[..], [Ok(5), Err(JobError::Failed { rank: GlobalRank(1), .. })]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run_each<T, F>(
+        &self,
+        ranks: u32,
+        program: F,
+    ) -> Result<Vec<Result<T, JobError>>, JobError>
+    where
+        T: Send,
+        F: Fn(&mut Rank) -> Result<T> + Sync,
+    {
+        let ended = self.run_all(ranks, program)?;
+        let results = (0..)
+            .map(GlobalRank)
+            .zip(ended)
+            .map(|(rank, ended)| ended.map_err(|failure| self.job_error(rank, failure)));
+        Ok(results.collect())
+    }
+
+    fn run_all<T, F>(&self, ranks: u32, program: F) -> Result<Vec<Result<T, Failure>>, JobError>
+    where
+        T: Send,
+        F: Fn(&mut Rank) -> Result<T> + Sync,
+    {
         let ports = self.attach(ranks).map_err(|source| JobError::NotStarted {
             board: self.cluster.name().to_owned(),
             source,
@@ -397,7 +468,7 @@ impl Job {
             .iter()
             .map(|_| Claims::default())
             .collect();
-        let ended = thread::scope(|scope| {
+        Ok(thread::scope(|scope| {
             let (returned, news) = mpsc::channel();
             let threads: Vec<_> = (0..ranks)
                 .zip(ports)
@@ -411,7 +482,10 @@ impl Job {
                 })
                 .collect();
             drop(returned);
-            self.watch_programs(ranks, &news);
+            // In a run that survives deaths, a failure does not end the run.
+            if self.options.detection_cycles.is_none() {
+                self.watch_programs(ranks, &news);
+            }
             let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
                 Err(error) => Err(Failure::Error(Error::program(error))),
                 Ok(thread) => match thread.join() {
@@ -420,8 +494,7 @@ impl Job {
                 },
             };
             threads.into_iter().map(join).collect::<Vec<_>>()
-        });
-        self.first_cause(ended)
+        }))
     }
 
     /// Returns when all threads have ended. If one has failed and the programs of others do not
@@ -545,19 +618,24 @@ impl Job {
         if failures.is_empty() {
             return Ok(values);
         }
+        let (rank, failure) = failures.swap_remove(first);
+        Err(self.job_error(rank, failure))
+    }
+
+    fn job_error(&self, rank: GlobalRank, failure: Failure) -> JobError {
         let board = self.cluster.name().to_owned();
-        Err(match failures.swap_remove(first) {
-            (rank, Failure::Error(source)) => JobError::Failed {
+        match failure {
+            Failure::Error(source) => JobError::Failed {
                 board,
                 rank,
                 source,
             },
-            (rank, Failure::Panic(message)) => JobError::Panicked {
+            Failure::Panic(message) => JobError::Panicked {
                 board,
                 rank,
                 message,
             },
-        })
+        }
     }
 
     /// Returns the rank whose ABORT a board accepted first.

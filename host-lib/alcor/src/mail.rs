@@ -43,6 +43,10 @@ pub(crate) enum Stream {
     Here,
     /// The call of a member, sent to all members after the calls have turned out to differ.
     Call,
+    /// A vote or decision of an agreement. The sequence counts the agreements of the communicator.
+    Agreed,
+    /// The revocation of a communicator, sent to all members.
+    Revoked,
 }
 
 /// A received message.
@@ -72,6 +76,8 @@ struct Lane {
     acknowledged: u32,
     /// A message that has been received in part.
     partial: Option<Message>,
+    /// Whether the other rank is dead.
+    is_dead: bool,
 }
 
 /// The layout in node memory.
@@ -179,13 +185,29 @@ impl Mail {
     /// Queues a message, which [`Mail::push`] sends.
     pub(crate) fn enqueue(&mut self, to: GlobalRank, label: Label, data: Vec<u8>) {
         // Members of communicators are ranks of the run.
-        if let Some(lane) = self.lanes.get_mut(to.0 as usize) {
+        if let Some(lane) = self.lanes.get_mut(to.0 as usize)
+            && !lane.is_dead
+        {
             lane.queue.push_back(Outgoing {
                 label,
                 data,
                 sent: 0,
             });
         }
+    }
+
+    /// Ends the traffic with a rank that is dead.
+    pub(crate) fn bury(&mut self, dead: GlobalRank) {
+        if let Some(lane) = self.lanes.get_mut(dead.0 as usize) {
+            lane.queue.clear();
+            lane.is_dead = true;
+        }
+    }
+
+    /// Returns whether a message to this rank with such a label has not been sent completely.
+    pub(crate) fn has_unsent_to(&self, to: GlobalRank, is_wanted: impl Fn(Label) -> bool) -> bool {
+        let lane = self.lanes.get(to.0 as usize);
+        lane.is_some_and(|lane| lane.queue.iter().any(|message| is_wanted(message.label)))
     }
 
     /// Returns whether a message with such a label has not been sent completely.
@@ -359,7 +381,9 @@ impl Lane {
                     0 => Stream::Agreement,
                     1 => Stream::Data,
                     2 => Stream::Here,
-                    _ => Stream::Call,
+                    3 => Stream::Call,
+                    4 => Stream::Agreed,
+                    _ => Stream::Revoked,
                 },
             },
             data: Vec::new(),

@@ -34,14 +34,14 @@ mod rank;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use crate::request::{Held, Outcome};
+use crate::request::{Descriptor, Held, Outcome};
 use crate::{BoardInfo, Cycle, Options};
 
 pub(crate) use context::{Contexts, WORLD};
 pub use matched::MatchedMessage;
 pub use matching::MatchCounters;
 pub use message::{Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
-use overflow::Overflow;
+pub(crate) use overflow::Overflow;
 
 /// Range of the cycles between two probes. The pause grows while no message comes.
 const PAUSE: RangeInclusive<u64> = 64..=1024;
@@ -202,6 +202,24 @@ impl Messages {
     /// Maximum number of receives, and of messages.
     fn share(&self) -> u32 {
         self.room * 3 / 4
+    }
+
+    /// Removes the waiting operations with such a descriptor.
+    pub(crate) fn take_waiting(&mut self, is_wanted: impl Fn(&Descriptor) -> bool) -> Vec<Outcome> {
+        let is_wanted = |queued: &Queued| queued.outcome.descriptor().is_some_and(&is_wanted);
+        let mut taken = Vec::new();
+        let queues = std::iter::once(&mut self.receives).chain(&mut self.sends);
+        for (place, queue) in queues.enumerate() {
+            for queued in std::mem::take(queue) {
+                if is_wanted(&queued) {
+                    self.waiting -= u32::from(place > 0);
+                    taken.push(queued.outcome);
+                } else {
+                    queue.push_back(queued);
+                }
+            }
+        }
+        taken
     }
 
     fn queue(&mut self, line: Line) -> &mut VecDeque<Queued> {

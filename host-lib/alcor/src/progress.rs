@@ -17,13 +17,14 @@ use alcor_abi::{CQ_ENTRY_BYTES, Opcode, board, rank};
 
 use crate::credits::Credits;
 use crate::events::Events;
+use crate::failures::Deaths;
 use crate::hardware::CollectiveUnit;
 use crate::messages::Messages;
 use crate::request::Outstanding;
 use crate::software::Software;
 use crate::watchdog::Awaited;
 use crate::{
-    AbortReason, BoardInfo, BusAddr, Causes, Cluster, Cycle, GlobalRank, NodeAddr, Options,
+    AbortReason, BoardInfo, BusAddr, Causes, Cluster, Cycle, Error, GlobalRank, NodeAddr, Options,
     PageOffset, Port, Result,
 };
 
@@ -99,6 +100,7 @@ pub(crate) struct Progress {
     /// Events that fail the next call.
     faults: u32,
     aborted: Option<(GlobalRank, AbortReason)>,
+    pub(crate) deaths: Deaths,
     polls: u32,
     polling_since: Option<Cycle>,
     /// Whether the present wait has been declared to the port.
@@ -168,6 +170,15 @@ impl Progress {
         if info.has_messages() {
             write(&mut *port, rank::MESSAGE_QUOTA, messages.quota())?;
         }
+        if let Some(cycles) = options.detection_cycles
+            && port.deaths()?.is_none()
+        {
+            return Err(Error::BadOption {
+                option: "detection_cycles",
+                value: cycles,
+                rule: "the backend can't continue this run after a death",
+            });
+        }
         let mut progress = Progress {
             takes_notes: port.wants_notes(),
             port,
@@ -206,6 +217,7 @@ impl Progress {
             events: Events::default(),
             faults: 0,
             aborted: None,
+            deaths: Deaths::new(options.detection_cycles),
             polls: 0,
             polling_since: None,
             has_declared: false,

@@ -219,6 +219,11 @@ impl Rank {
         rank.progress.post(Opcode::SetPid, pid.0)?;
         rank.progress.post(Opcode::SetNprocs, nprocs)?;
         rank.progress.post(Opcode::BeginRun, 0)?;
+        if options.detection_cycles.is_some() {
+            // After a death no rank can make the world, from which communicators of survivors are
+            // made.
+            rank.world()?;
+        }
         Ok(rank)
     }
 
@@ -328,12 +333,14 @@ impl Rank {
     /// # Examples
     /// See [`Rank::attach`].
     pub fn finish(mut self) -> Result<()> {
-        let ended = self.end();
-        if ended.is_err() {
-            // The first error has precedence.
-            let _ = self.progress.abort(AbortReason::FAILED);
+        match self.end() {
+            Ok(()) => self.leave(),
+            Err(error) => {
+                // The first error has precedence.
+                let _ = self.give_up(AbortReason::FAILED);
+                Err(error)
+            }
         }
-        ended.and(self.leave())
     }
 
     fn end(&mut self) -> Result<()> {
@@ -342,7 +349,12 @@ impl Rank {
             |progress| progress.completions(u32::from(!progress.collectives_are_over())),
         )?;
         self.progress.end_messages()?;
-        self.flush_all()?;
+        match self.flush_all() {
+            // The rank has survived the death.
+            Err(Error::Unclaimed { first, .. })
+                if matches!(*first, Error::ProcessFailed { .. } | Error::Revoked { .. }) => {}
+            flushed => flushed?,
+        }
         self.progress.post(Opcode::EndRun, 0)?;
         let all = self.progress.queue_depth();
         self.progress.wait_for(
@@ -357,8 +369,13 @@ impl Rank {
         )
     }
 
-    /// Aborts the run, unless the run is aborted already, and leaves it.
+    /// Aborts the run, unless the run is aborted already, and leaves it. If the run survives deaths,
+    /// the rank dies instead: its port is dropped without leave.
     pub(crate) fn give_up(&mut self, reason: AbortReason) -> Result<()> {
+        if self.progress.deaths.are_survived() && !self.progress.is_aborted() {
+            self.left = true;
+            return Ok(());
+        }
         self.progress.abort(reason)?;
         self.leave()
     }
@@ -525,7 +542,13 @@ impl Rank {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn barrier(&mut self) -> Result<()> {
+        let ended = self.run_barrier();
+        ended.map_err(|error| self.progress.blame(error, None))
+    }
+
+    fn run_barrier(&mut self) -> Result<()> {
         self.progress.check()?;
+        self.progress.check_all(&Awaited::Barrier)?;
         let number = self.progress.begin_all(Activity::Barrier);
         self.progress.reserve(1)?;
         self.progress.note_posting(number);

@@ -69,6 +69,7 @@ impl Rank {
         word_aligned(base)?;
         let awaited = Awaited::Registration { base };
         self.progress.check()?;
+        self.progress.check_all(&awaited)?;
         let number = self.progress.begin_all(Activity::Register);
         self.progress.reserve(2)?;
         if let Some(bytes) = bytes {
@@ -77,7 +78,8 @@ impl Rank {
         self.progress.note_posting(number);
         self.progress
             .post(Opcode::Register, base.0 | rights.deny_bits())?;
-        let slot = self.registration_ends(number, &awaited, base, bytes)?;
+        let ended = self.registration_ends(number, &awaited, base, bytes);
+        let slot = ended.map_err(|error| self.progress.blame(error, None))?;
         Ok(RegisteredRange {
             slot,
             base,
@@ -90,11 +92,13 @@ impl Rank {
         word_aligned(base)?;
         let awaited = Awaited::Deregistration { base };
         self.progress.check()?;
+        self.progress.check_all(&awaited)?;
         let number = self.progress.begin_all(Activity::Deregister);
         self.progress.reserve(1)?;
         self.progress.note_posting(number);
         self.progress.post(Opcode::Deregister, base.0)?;
-        self.registration_ends(number, &awaited, base, None)
+        let ended = self.registration_ends(number, &awaited, base, None);
+        ended.map_err(|error| self.progress.blame(error, None))
     }
 
     fn registration_ends(

@@ -108,8 +108,8 @@ impl Descriptor {
 
 /// The operation that a completion has ended.
 pub(crate) struct CompletedOperation {
-    /// Number of the operation.
-    pub(crate) number: u64,
+    /// Number of the operation; `None` if its request has ended before.
+    pub(crate) number: Option<u64>,
     /// Row of the communicator, if the operation is a collective.
     pub(crate) context: Option<u32>,
     pub(crate) message: Option<Message>,
@@ -139,6 +139,11 @@ impl Outcome {
     /// Returns the message, if the operation is a message.
     pub(crate) fn message(&self) -> Option<&Message> {
         self.other.as_ref()?.message()
+    }
+
+    /// Returns the descriptor of an operation that is no transfer.
+    pub(crate) fn descriptor(&self) -> Option<&Descriptor> {
+        self.other.as_deref()
     }
 
     /// Returns the rank whose window the operation changes, if it is no transfer.
@@ -417,7 +422,8 @@ impl<'a> Request<'a> {
 /// structure right after its fields were written would cost more time than all other work here.
 #[derive(Debug, Default)]
 struct Place {
-    /// `None` if no operation uses this id.
+    /// `None` if no operation uses this id, or if the request of the operation has ended before. The
+    /// operation then has a descriptor.
     promise: Option<Promise>,
     other: Option<Arc<Descriptor>>,
     /// Local memory that the allocator must not reuse.
@@ -588,8 +594,11 @@ impl Outstanding {
     #[inline]
     pub(crate) fn complete(&mut self, id: u32, ended: Completion) -> Option<CompletedOperation> {
         let place = self.by_id.get_mut(id as usize)?;
-        let promise = place.promise.take()?;
+        let promise = place.promise.take();
         let other = place.other.take();
+        if promise.is_none() && other.is_none() {
+            return None;
+        }
         place.held = NOTHING;
         if id < self.behind_messages {
             self.free_message_ids.push(id as u16);
@@ -598,17 +607,18 @@ impl Outstanding {
         }
         self.under_way -= 1;
         let mut completed = CompletedOperation {
-            number: promise.cell().number(),
+            number: promise.as_ref().map(|promise| promise.cell().number()),
             context: None,
             message: None,
         };
-        match other.as_deref() {
-            None => {
+        match (other.as_deref(), &promise) {
+            (None, None) => {}
+            (None, Some(promise)) => {
                 let (target, length) = promise.cell().target_and_length();
                 self.to_target[target.0 as usize] -= 1;
                 self.bytes -= u64::from(length);
             }
-            Some(descriptor) => {
+            (Some(descriptor), _) => {
                 self.bytes -= descriptor.bytes();
                 if let Some(target) = descriptor.target() {
                     self.to_target[target.0 as usize] -= 1;
@@ -617,11 +627,8 @@ impl Outstanding {
                 completed.message = descriptor.message().copied();
             }
         }
-        promise.set(ended);
-        if ended.is_success() {
-            self.spare.give_back(promise);
-        } else {
-            self.fail(Outcome { other, promise }, ended.status);
+        if let Some(promise) = promise {
+            self.settle(Outcome { other, promise }, ended);
         }
         Some(completed)
     }
@@ -630,7 +637,7 @@ impl Outstanding {
     pub(crate) fn withdraw(&mut self, id: u32, kind: MessageKind) -> Option<(Outcome, Held)> {
         let place = self.by_id.get_mut(id as usize)?;
         let message = place.message()?;
-        if message.kind != kind {
+        if message.kind != kind || place.promise.is_none() {
             return None;
         }
         self.bytes -= u64::from(message.length);
@@ -735,6 +742,32 @@ impl Outstanding {
         };
         let receives = self.messages().filter(is_receive);
         receives.filter_map(Place::number).collect()
+    }
+
+    /// Returns the numbers of the receives under way with such a descriptor.
+    pub(crate) fn receives_that(&self, is_wanted: impl Fn(&Descriptor) -> bool) -> Vec<u64> {
+        let is_it = |place: &&Place| {
+            let message = place.message();
+            message.is_some_and(|message| message.kind == MessageKind::Receive)
+                && place.other.as_deref().is_some_and(&is_wanted)
+        };
+        let receives = self.messages().filter(is_it);
+        receives.filter_map(Place::number).collect()
+    }
+
+    /// Removes the operations with such a descriptor from their requests. Their ids and their memory
+    /// stay in use until the hardware completes them.
+    pub(crate) fn abandon(&mut self, is_wanted: impl Fn(&Descriptor) -> bool) -> Vec<Outcome> {
+        let is_it = |place: &&mut Place| place.other.as_deref().is_some_and(&is_wanted);
+        let abandoned = self.by_id.iter_mut().filter(is_it);
+        let outcomes = abandoned.filter_map(|place| {
+            let other = place.other.clone();
+            place
+                .promise
+                .take()
+                .map(|promise| Outcome { other, promise })
+        });
+        outcomes.collect()
     }
 
     /// Returns the number of the first receive under way that matches a message.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use alcor_abi::Status;
 
 use crate::call::{Call, CallWords, CommunicatorId, MemberCall};
+use crate::failures::{Agreements, Revocation};
 use crate::mail::{Label, Mail, Message, Stream};
 use crate::operation::Combine;
 use crate::progress::Progress;
@@ -108,7 +109,7 @@ struct Active {
     spoken: bool,
     /// Number of completed steps.
     done: usize,
-    /// Number of unsent messages by stream.
+    /// Number of unsent messages by stream, of those that belong to the collective.
     unsent: [u32; 4],
     /// Time of the last progress.
     moved: Cycle,
@@ -119,7 +120,7 @@ struct Active {
 /// The collectives in software of a rank.
 #[derive(Debug)]
 pub(crate) struct Software {
-    mail: Mail,
+    pub(crate) mail: Mail,
     active: BTreeMap<(u32, u32), Active>,
     arrived: HashMap<(Label, GlobalRank), VecDeque<Vec<u8>>>,
     /// Next sequence number by communicator. The numbers count collectives in hardware too.
@@ -131,6 +132,12 @@ pub(crate) struct Software {
     calls: VecDeque<((u32, u32), BTreeMap<GlobalRank, Call>)>,
     /// Whether calls of this rank may be unsent.
     sends_calls: bool,
+    /// The agreements of communicators.
+    pub(crate) agreements: Agreements,
+    /// Revocations that have arrived.
+    revocations: Vec<Revocation>,
+    /// Dead ranks whose messages are ignored.
+    pub(crate) dead: BTreeSet<GlobalRank>,
     /// Cycles without progress, after which a rank announces its presence.
     patience: u64,
     /// Time of the last progress.
@@ -155,6 +162,9 @@ impl Software {
             here: BTreeMap::new(),
             calls: VecDeque::new(),
             sends_calls: false,
+            agreements: Agreements::default(),
+            revocations: Vec::new(),
+            dead: BTreeSet::new(),
             patience,
             moved: Cycle(0),
         }
@@ -232,6 +242,7 @@ impl Software {
     /// Removes the state of a communicator.
     pub(crate) fn forget(&mut self, communicator: u32) {
         self.next.remove(&communicator);
+        self.agreements.forget(communicator);
         self.arrived
             .retain(|(label, _), _| label.communicator != communicator);
         self.here.retain(|key, _| key.0 != communicator);
@@ -346,9 +357,23 @@ impl Software {
     /// Advances all collectives without waiting. Returns whether any made progress.
     pub(crate) fn advance(&mut self, progress: &mut Progress, now: Cycle) -> Result<bool> {
         let mut moved = false;
+        // The messages that a rank has put before its death are read after the report of the death.
+        let known = progress.deaths.known.len();
         for message in self.mail.take_in(progress)? {
-            moved |= is_of_collective(message.label);
-            self.deliver(message);
+            if !self.dead.contains(&message.from) {
+                moved |= is_of_collective(message.label);
+                self.deliver(message);
+            }
+        }
+        if self.dead.len() < known {
+            self.dead.extend(&progress.deaths.known[..known]);
+            self.dead.iter().for_each(|&dead| self.mail.bury(dead));
+        }
+        self.agreements.advance(&mut self.mail, &self.dead);
+        for revocation in std::mem::take(&mut self.revocations) {
+            if progress.take_revocation(&revocation) {
+                self.send_revocation(&revocation);
+            }
         }
         for key in self.heads() {
             let Some(active) = self.active.get_mut(&key) else {
@@ -369,14 +394,22 @@ impl Software {
         let active = &mut self.active;
         self.mail.push(progress, |label| {
             moved |= is_of_collective(label);
-            if let Some(active) = active.get_mut(&(label.communicator, label.sequence)) {
-                let unsent = &mut active.unsent[label.stream as usize];
+            if let Some(active) = active.get_mut(&(label.communicator, label.sequence))
+                && let Some(unsent) = active.unsent.get_mut(label.stream as usize)
+            {
                 *unsent = unsent.saturating_sub(1);
             }
         })?;
         self.sends_calls = self.sends_calls && self.mail.has_unsent(is_of_call);
         for key in self.heads() {
-            let status = self.active.get(&key).and_then(Active::ended);
+            let is_lost = |active: &&Active| {
+                let members = &active.task.members;
+                progress.deaths.is_revoked(key.0)
+                    || members.iter().any(|member| self.dead.contains(member))
+            };
+            let active = self.active.get(&key);
+            let lost = active.filter(is_lost).map(|_| Status::RankReset);
+            let status = active.and_then(Active::ended).or(lost);
             if let Some(status) = status
                 && let Some(active) = self.active.remove(&key)
             {
@@ -404,6 +437,14 @@ impl Software {
             self.take_call(&message);
             return;
         }
+        if label.stream == Stream::Agreed {
+            self.agreements.deliver(&message);
+            return;
+        }
+        if label.stream == Stream::Revoked {
+            self.revocations.extend(Revocation::from_message(&message));
+            return;
+        }
         let begun = self.next_in(label.communicator);
         // A message for a collective that has ended comes from a member whose call differed.
         if label.sequence < begun && !self.active.contains_key(&key) {
@@ -413,7 +454,7 @@ impl Software {
         let place = match label.stream {
             // One announcement is enough.
             Stream::Here => announcement(key),
-            Stream::Agreement | Stream::Data | Stream::Call => (label, message.from),
+            _ => (label, message.from),
         };
         self.arrived
             .entry(place)

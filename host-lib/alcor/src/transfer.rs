@@ -455,6 +455,7 @@ impl Rank {
             x_commit::DPID.max(),
         )?;
         self.progress.check()?;
+        self.progress.check_target(transfer.target, transfer)?;
         self.progress.transfer(transfer)
     }
 }

@@ -8,7 +8,9 @@ use alcor_abi::rank::message_queues;
 
 use crate::error::have;
 use crate::links;
-use crate::{Call, Cycle, GlobalRank, KernelState, LinkState, LocalRank, Message, NodeAddr};
+use crate::{
+    Call, CommunicatorId, Cycle, GlobalRank, KernelState, LinkState, LocalRank, Message, NodeAddr,
+};
 
 /// The event for which a rank waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +47,11 @@ pub enum Awaited {
     Collective(Box<AwaitedCollective>),
     /// A send, a receive or a probe has ended.
     Message(Box<AwaitedMessage>),
+    /// The living members of a communicator have agreed.
+    Agreement {
+        /// The communicator.
+        communicator: CommunicatorId,
+    },
     /// The board has carried out writes to its communicator table.
     Rows,
     /// A FIFO of the matching unit has room.
@@ -149,6 +156,7 @@ impl fmt::Display for Awaited {
                 }
                 Ok(())
             }
+            Awaited::Agreement { communicator } => write!(f, "an agreement, in {communicator}"),
             Awaited::Rows => f.write_str("its writes to the communicator table (ROW_WRITES)"),
             Awaited::AlpuRoom => f.write_str("room in a FIFO of the matching unit"),
             Awaited::AlpuCommands => f.write_str("the end of its commands of the matching unit"),

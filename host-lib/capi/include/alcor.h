@@ -146,6 +146,14 @@ enum alcor_error
      */
     ALCOR_ERR_RANK_AWAY = 25,
     /**
+     * The operation needs a rank that is dead. The run survives deaths, and other operations go on.
+     */
+    ALCOR_ERR_PROC_FAILED = 26,
+    /**
+     * A member has revoked the communicator.
+     */
+    ALCOR_ERR_REVOKED = 27,
+    /**
      * Node memory has no room.
      */
     ALCOR_ERR_NO_MEMORY = 30,
@@ -533,6 +541,12 @@ typedef struct alcor_options_t {
      * Flags of alcor_option, joined by |.
      */
     uint32_t flags;
+    /**
+     * If not 0, the run survives deaths of ranks, and the ranks that wait in the library learn of a
+     * death within this number of cycles. The same at all ranks: 0, or not 0. Default: a death ends
+     * the run.
+     */
+    uint64_t detection_cycles;
 } alcor_options_t;
 
 /**
@@ -659,7 +673,8 @@ alcor_result_t alcor_init(const char *uri,
  * objects are freed, even if the call fails: memory, windows, communicators and requests are
  * invalid afterwards.
  *
- * If a process ends without this call, its peers fail with ALCOR_ERR_PEER_DIED.
+ * If a process ends without this call, its peers fail with ALCOR_ERR_PEER_DIED. In a run that
+ * survives deaths (detection_cycles in alcor_options_t), the rank also dies if this call fails.
  *
  * Errors: those of freed requests that failed; ALCOR_ERR_WATCHDOG if a message was not received;
  * ALCOR_ERR_ABORTED.
@@ -1235,6 +1250,50 @@ alcor_result_t alcor_comm_create(alcor_rank_t rank,
                                  size_t count,
                                  const uint32_t *members,
                                  alcor_comm_t *made);
+
+/**
+ * Returns the bits of `flags` that all members have passed, and the number of dead members. The
+ * result is the same at all members that return, whatever members die during the call. All living
+ * members of `comm` call it together, also after alcor_comm_revoke. The call acknowledges the
+ * deaths: receives from any source do not fail because of them any more.
+ *
+ * - flags: the bits of this member; receives the common bits, if the call succeeds.
+ * - failed: receives the number of dead members; may be NULL.
+ *
+ * Errors: ALCOR_ERR_COMMUNICATOR, ALCOR_ERR_WATCHDOG.
+ */
+alcor_result_t alcor_comm_agree(alcor_rank_t rank, alcor_comm_t comm, uint32_t *flags, uint32_t *failed);
+
+/**
+ * Makes a communicator of the living members, in their order. The result is the same at all members
+ * that return, whatever members die during the call. All living members of `comm` call it
+ * together, also after alcor_comm_revoke.
+ *
+ * made: receives the communicator, which alcor_comm_free ends; NULL if the call fails.
+ *
+ * Errors: as alcor_comm_agree.
+ */
+alcor_result_t alcor_comm_shrink(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t *made);
+
+/**
+ * Ends the use of a communicator at all members: their collectives and messages of the
+ * communicator fail with ALCOR_ERR_REVOKED, those under way and later ones. One member calls it.
+ * alcor_comm_agree, alcor_comm_shrink and alcor_comm_free still work.
+ *
+ * Errors: ALCOR_ERR_COMMUNICATOR if the run does not survive deaths.
+ */
+alcor_result_t alcor_comm_revoke(alcor_rank_t rank, alcor_comm_t comm);
+
+/**
+ * The ranks of the run that are known to be dead, in the order of their deaths.
+ *
+ * - capacity: number of elements of `failed`.
+ * - failed: receives the first `capacity` numbers; may be NULL if `capacity` is 0.
+ * - count: receives the number of dead ranks.
+ *
+ * Errors: ALCOR_ERR_BOARD.
+ */
+alcor_result_t alcor_failed(alcor_rank_t rank, size_t capacity, uint32_t *failed, uint32_t *count);
 
 /**
  * Ends a communicator once all its collectives have ended, and sets *comm to NULL if that

@@ -140,6 +140,96 @@ pub unsafe extern "C" fn alcor_comm_create(
     })
 }
 
+/// Returns the bits of `flags` that all members have passed, and the number of dead members. The
+/// result is the same at all members that return, whatever members die during the call. All living
+/// members of `comm` call it together, also after alcor_comm_revoke. The call acknowledges the
+/// deaths: receives from any source do not fail because of them any more.
+///
+/// - flags: the bits of this member; receives the common bits, if the call succeeds.
+/// - failed: receives the number of dead members; may be NULL.
+///
+/// Errors: ALCOR_ERR_COMMUNICATOR, ALCOR_ERR_WATCHDOG.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_agree(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    flags: Option<&mut u32>,
+    failed: Option<&mut MaybeUninit<u32>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let comm = attached.communicators.get(comm)?.clone();
+        let flags = given(flags, "flags")?;
+        let agreed = comm.agree(&mut attached.rank, *flags)?;
+        *flags = agreed.flags;
+        if let Some(failed) = failed {
+            failed.write(agreed.failed.len() as u32);
+        }
+        Ok(())
+    })
+}
+
+/// Makes a communicator of the living members, in their order. The result is the same at all members
+/// that return, whatever members die during the call. All living members of `comm` call it
+/// together, also after alcor_comm_revoke.
+///
+/// made: receives the communicator, which alcor_comm_free ends; NULL if the call fails.
+///
+/// Errors: as alcor_comm_agree.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_shrink(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    made: Option<&mut MaybeUninit<alcor_comm_t>>,
+) -> alcor_result_t {
+    make(rank, made, "made", |attached| {
+        let comm = attached.communicators.get(comm)?.clone();
+        let made = comm.shrink(&mut attached.rank)?;
+        Ok(attached.communicators.insert(made))
+    })
+}
+
+/// Ends the use of a communicator at all members: their collectives and messages of the
+/// communicator fail with ALCOR_ERR_REVOKED, those under way and later ones. One member calls it.
+/// alcor_comm_agree, alcor_comm_shrink and alcor_comm_free still work.
+///
+/// Errors: ALCOR_ERR_COMMUNICATOR if the run does not survive deaths.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_revoke(rank: alcor_rank_t, comm: alcor_comm_t) -> alcor_result_t {
+    with(rank, |attached| {
+        let comm = attached.communicators.get(comm)?.clone();
+        Ok(comm.revoke(&mut attached.rank)?)
+    })
+}
+
+/// The ranks of the run that are known to be dead, in the order of their deaths.
+///
+/// - capacity: number of elements of `failed`.
+/// - failed: receives the first `capacity` numbers; may be NULL if `capacity` is 0.
+/// - count: receives the number of dead ranks.
+///
+/// Errors: ALCOR_ERR_BOARD.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alcor_failed(
+    rank: alcor_rank_t,
+    capacity: usize,
+    failed: *mut u32,
+    count: Option<&mut MaybeUninit<u32>>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let count = given(count, "count")?;
+        let ranks = attached.rank.failed()?;
+        if capacity > 0 && failed.is_null() {
+            return Err(Failure::Null { what: "failed" });
+        }
+        for (place, dead) in ranks.iter().take(capacity).enumerate() {
+            // SAFETY: there are `capacity` elements, as the header asks.
+            unsafe { failed.add(place).write(dead.0) };
+        }
+        count.write(ranks.len() as u32);
+        Ok(())
+    })
+}
+
 /// Ends a communicator once all its collectives have ended, and sets *comm to NULL if that
 /// succeeds. All members call it together.
 ///

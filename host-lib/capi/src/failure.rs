@@ -120,6 +120,8 @@ fn code_of(error: &Error) -> alcor_error {
         | Error::BadCompletion { .. } => alcor_error::ALCOR_ERR_HARDWARE,
         Error::Aborted { .. } => alcor_error::ALCOR_ERR_ABORTED,
         Error::PeerDied { .. } => alcor_error::ALCOR_ERR_PEER_DIED,
+        Error::ProcessFailed { .. } => alcor_error::ALCOR_ERR_PROC_FAILED,
+        Error::Revoked { .. } => alcor_error::ALCOR_ERR_REVOKED,
         Error::Watchdog { .. } | Error::Deadlock { .. } => alcor_error::ALCOR_ERR_WATCHDOG,
         Error::RankAway { .. } | Error::RanksMissing { .. } => alcor_error::ALCOR_ERR_RANK_AWAY,
 

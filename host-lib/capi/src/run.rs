@@ -95,6 +95,9 @@ fn translated(options: &alcor_options_t) -> Result<Options> {
     if options.watchdog_cycles != 0 {
         translated = translated.watchdog_cycles(options.watchdog_cycles);
     }
+    if options.detection_cycles != 0 {
+        translated = translated.detect_deaths(options.detection_cycles);
+    }
     if options.ring_entries != 0 {
         translated = translated.ring_entries(options.ring_entries);
     }
@@ -105,7 +108,8 @@ fn translated(options: &alcor_options_t) -> Result<Options> {
 /// objects are freed, even if the call fails: memory, windows, communicators and requests are
 /// invalid afterwards.
 ///
-/// If a process ends without this call, its peers fail with ALCOR_ERR_PEER_DIED.
+/// If a process ends without this call, its peers fail with ALCOR_ERR_PEER_DIED. In a run that
+/// survives deaths (detection_cycles in alcor_options_t), the rank also dies if this call fails.
 ///
 /// Errors: those of freed requests that failed; ALCOR_ERR_WATCHDOG if a message was not received;
 /// ALCOR_ERR_ABORTED.

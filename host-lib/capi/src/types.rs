@@ -59,6 +59,10 @@ pub enum alcor_error {
     ALCOR_ERR_WATCHDOG = 24,
     /// A rank does not call the library while others wait for it, so simulated time stands still.
     ALCOR_ERR_RANK_AWAY = 25,
+    /// The operation needs a rank that is dead. The run survives deaths, and other operations go on.
+    ALCOR_ERR_PROC_FAILED = 26,
+    /// A member has revoked the communicator.
+    ALCOR_ERR_REVOKED = 27,
 
     /// Node memory has no room.
     ALCOR_ERR_NO_MEMORY = 30,
@@ -127,6 +131,8 @@ impl alcor_error {
             (ALCOR_ERR_PEER_DIED, c"ALCOR_ERR_PEER_DIED"),
             (ALCOR_ERR_WATCHDOG, c"ALCOR_ERR_WATCHDOG"),
             (ALCOR_ERR_RANK_AWAY, c"ALCOR_ERR_RANK_AWAY"),
+            (ALCOR_ERR_PROC_FAILED, c"ALCOR_ERR_PROC_FAILED"),
+            (ALCOR_ERR_REVOKED, c"ALCOR_ERR_REVOKED"),
             (ALCOR_ERR_NO_MEMORY, c"ALCOR_ERR_NO_MEMORY"),
             (ALCOR_ERR_MEMORY_BOUNDS, c"ALCOR_ERR_MEMORY_BOUNDS"),
             (ALCOR_ERR_WINDOW_BOUNDS, c"ALCOR_ERR_WINDOW_BOUNDS"),
@@ -197,6 +203,10 @@ pub struct alcor_options_t {
     pub ring_entries: u32,
     /// Flags of alcor_option, joined by |.
     pub flags: u32,
+    /// If not 0, the run survives deaths of ranks, and the ranks that wait in the library learn of a
+    /// death within this number of cycles. The same at all ranks: 0, or not 0. Default: a death ends
+    /// the run.
+    pub detection_cycles: u64,
 }
 
 /// Flags of alcor_options_t.

@@ -106,6 +106,10 @@ fn shared(source: &str, with: &[&str]) -> Program {
 
 /// Runs a program under `alcor run`; it must end.
 fn run(config: &str, program: &Program, arguments: &[&str]) -> Output {
+    run_with(&["--config", config], program, arguments)
+}
+
+fn run_with(options: &[&str], program: &Program, arguments: &[&str]) -> Output {
     let alcor = built(
         "alcor",
         "cargo build --release -p alcor-cli, or without --release as this test was",
@@ -114,7 +118,9 @@ fn run(config: &str, program: &Program, arguments: &[&str]) -> Output {
     command
         .arg("120")
         .arg(alcor)
-        .args(["run", "--config", config, "--no-prefix", "--"])
+        .arg("run")
+        .args(options)
+        .args(["--no-prefix", "--"])
         .arg(&program.path)
         .args(arguments)
         .env("ALCOR_ROOT", Path::new(HERE).join("../.."))
@@ -255,6 +261,7 @@ fn every_function_is_called_by_a_program_that_runs_here() {
         "examples/pi.c",
         "tests/calls.c",
         "tests/misuse.c",
+        "tests/failures.c",
         "tests/version.c",
     ];
     let sources = programs.map(|name| fs::read_to_string(Path::new(HERE).join(name)).unwrap());
@@ -414,6 +421,18 @@ fn every_call_does_what_the_header_says() {
     let line = |rank| format!("rank {rank}: all calls");
     assert_eq!(runs("rma2", &program, &[]), of_ranks(2, line));
     assert_eq!(runs("rma4", &program, &[]), of_ranks(4, line));
+}
+
+#[test]
+fn the_others_survive_a_rank_that_dies() {
+    warm();
+    let program = shared("tests/failures.c", C);
+    let output = run_with(&["--survive", "--config", "rma4"], &program, &[]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{out}\n{err}");
+    let found: BTreeSet<String> = out.lines().map(str::to_owned).collect();
+    let expected = of_ranks(3, |rank| format!("rank {rank} has survived"));
+    assert_eq!(found, expected, "{err}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
 static void wrong_beginnings(void)
 {
     alcor_rank_t rank = WRONG(alcor_rank_t, 1);
-    const alcor_options_t flags = {0, 0, 8}, ring = {0, 100, 0};
+    const alcor_options_t flags = {0, 0, 8, 0}, ring = {0, 100, 0, 0};
     EXPECT(ALCOR_ERR_NULL, alcor_init_from_env(NULL, NULL));
     EXPECT(ALCOR_ERR_ARGUMENT, alcor_init_from_env(&flags, &rank));
     EXPECT_TRUE(rank == NULL);

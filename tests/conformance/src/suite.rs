@@ -12,7 +12,7 @@ macro_rules! suite {
 
 suite! {
     board put get atomics accumulate request window registration barrier order traffic progress credits paper
-    watchdog abort alpu random collectives communicators skew messages reset trust hostile kernel
+    watchdog abort alpu random collectives communicators skew messages reset failures trust hostile kernel
 }
 
 /// All tests: the modules in the order above, and the tests of a module in the order of their source.

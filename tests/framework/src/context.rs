@@ -221,6 +221,27 @@ impl Context {
         ended
     }
 
+    /// Runs `program` on all ranks, and returns the result of each rank. `cluster` is the cluster
+    /// under test, or layers over its boards. For tests of runs that survive deaths.
+    ///
+    /// # Errors
+    /// If the run did not begin.
+    pub fn attempt_each<T: Send>(
+        &self,
+        cluster: &Cluster,
+        options: Options,
+        program: impl Fn(&mut Rank) -> Result<T> + Sync,
+    ) -> Result<Vec<Result<T, JobError>>> {
+        let mut options = options;
+        options.watchdog_cycles = options.watchdog_cycles.or(self.options.watchdog_cycles);
+        let job = Job::with_options(cluster, options)?;
+        let ended = job.run_each(self.ranks(), |rank| {
+            program(rank).map_err(Failure::into_error)
+        })?;
+        self.account();
+        Ok(ended)
+    }
+
     /// Adds the traffic of the last run. A missing value counts as 0: a test that needs the value
     /// must request it explicitly.
     fn account(&self) {

@@ -31,6 +31,8 @@ pub struct Start<'a> {
     pub cluster: &'a str,
     pub ranks: u32,
     pub prefix: bool,
+    /// Whether the other ranks continue when a rank fails.
+    pub survives: bool,
 }
 
 /// A message to the thread that waits for the processes.
@@ -87,6 +89,8 @@ pub struct Children {
     messages: Receiver<Message>,
     signals: Handle,
     readers: Vec<JoinHandle<()>>,
+    /// Whether the other ranks continue when a rank fails.
+    survives: bool,
 }
 
 /// The ends of the ranks, and the events that explain them.
@@ -197,6 +201,7 @@ impl Children {
             messages,
             signals,
             readers: Vec::new(),
+            survives: start.survives,
         };
         for rank in 0..start.ranks {
             children.add(start, rank, &sender).map_err(failed)?;
@@ -261,7 +266,7 @@ impl Children {
                     let had_failed = all.first.is_some();
                     all.ended(rank, code);
                     ended(GlobalRank(rank));
-                    if all.first.is_some() && !had_failed {
+                    if all.first.is_some() && !had_failed && !self.survives {
                         ask_at = ask_at.or(Some(Instant::now() + GRACE));
                     }
                 }

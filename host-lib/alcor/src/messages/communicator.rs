@@ -21,6 +21,7 @@ use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 impl Communicator {
     pub(crate) fn peers(&self, rank: &mut Rank) -> Result<Peers> {
         self.check(rank)?;
+        self.check_revoked(rank)?;
         let Some(context) = self.shape.context else {
             return Err(self.bad(
                 rank.pid(),

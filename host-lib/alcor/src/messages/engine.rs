@@ -30,6 +30,7 @@ impl Progress {
             _ => Line::Receives,
         };
         let is_own = descriptor.message().is_some_and(Message::is_of_library);
+        let is_lost = self.is_lost(&descriptor);
         // Receives that wait have precedence over this one for a returned message.
         if self.messages.overflow.has_returned() {
             self.post_messages()?;
@@ -39,6 +40,15 @@ impl Progress {
             Line::Receives => self.receive_kept(Queued { outcome, held })?,
             Line::To(_) => Some(Queued { outcome, held }),
         };
+        if is_lost {
+            if let Line::To(_) = line {
+                self.messages.waiting -= 1;
+            }
+            if let Some(queued) = queued {
+                self.settle(queued.outcome, Status::RankReset);
+            }
+            return Ok(request);
+        }
         let queue = self.messages.queue(line);
         match queued {
             Some(queued) if is_own => queue.push_front(queued),
@@ -263,7 +273,7 @@ impl Progress {
     }
 
     /// Cancels the receive of this number, unless the receive has ended.
-    pub(super) fn cancel_receive(&mut self, number: u64) -> Result<()> {
+    pub(crate) fn cancel_receive(&mut self, number: u64) -> Result<()> {
         // A wait for room may see the end of the receive. Its id may belong to another operation
         // then.
         self.reserve(1)?;
@@ -292,8 +302,14 @@ impl Progress {
                 }
             }
         };
+        // After a death, a receiver may have left the exchange in which it would receive.
         self.wait_for(ends(MessageKind::Send), |progress| {
-            progress.completions(progress.messages.unsent())
+            let is_over = progress.deaths.has_losses();
+            progress.completions(if is_over {
+                0
+            } else {
+                progress.messages.unsent()
+            })
         })?;
         self.end_relays()?;
         for queued in std::mem::take(&mut self.messages.receives) {

@@ -133,7 +133,7 @@ impl Message {
     }
 
     /// Returns whether this operation is the library's own, in a context of no communicator.
-    pub(super) fn is_of_library(&self) -> bool {
+    pub(crate) fn is_of_library(&self) -> bool {
         self.context >= CALLS
     }
 

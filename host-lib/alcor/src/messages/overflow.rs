@@ -213,6 +213,22 @@ impl Overflow {
         self.is_crowded = false;
     }
 
+    /// Removes the deferred messages of this rank with such a descriptor.
+    pub(crate) fn take_away(&mut self, is_wanted: impl Fn(&Descriptor) -> bool) -> Vec<Outcome> {
+        let mut taken = Vec::new();
+        for away in self.away.values_mut() {
+            for (number, (outcome, held)) in std::mem::take(&mut away.messages) {
+                if outcome.descriptor().is_some_and(&is_wanted) {
+                    taken.push(outcome);
+                } else {
+                    away.messages.insert(number, (outcome, held));
+                }
+            }
+        }
+        self.deferred -= taken.len() as u32;
+        taken
+    }
+
     /// Number of deferred messages of this rank.
     pub(super) fn deferred(&self) -> u32 {
         self.deferred
@@ -721,7 +737,11 @@ impl Progress {
                     None => Awaited::Completions { missing: 0 },
                 }
             },
-            |progress| progress.completions(progress.messages.overflow.relays.len() as u32),
+            |progress| {
+                let is_over = progress.deaths.has_losses();
+                let relays = progress.messages.overflow.relays.len() as u32;
+                progress.completions(if is_over { 0 } else { relays })
+            },
         )
     }
 }

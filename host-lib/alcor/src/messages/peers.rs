@@ -101,11 +101,15 @@ impl Peers {
         message: Message,
         held: Arc<Block>,
     ) -> Result<Request<'static>> {
-        let descriptor = Descriptor::Message {
+        let descriptor = self.descriptor(message);
+        rank.progress.start_message(descriptor, [Some(held), None])
+    }
+
+    fn descriptor(&self, message: Message) -> Descriptor {
+        Descriptor::Message {
             message,
             members: self.members.clone(),
-        };
-        rank.progress.start_message(descriptor, [Some(held), None])
+        }
     }
 
     /// Returns a found message with its source as these peers count it.
@@ -207,7 +211,11 @@ impl Peers {
         let request = self.start(rank, message, local.hold())?;
         if local.is_copy() && message.length <= rank.board().fragment_bytes {
             // The copy is held until the message completes.
-            return rank.progress.wait_for_one(&request, Request::is_posted);
+            let is_over = |request: &Request<'_>| request.is_posted() || request.is_known();
+            rank.progress.wait_for_one(&request, is_over)?;
+            if !request.is_known() {
+                return Ok(());
+            }
         }
         rank.wait(request)
     }
@@ -236,6 +244,7 @@ impl Peers {
             None => {
                 let awaited = |progress: &Progress| progress.awaited_message(probe);
                 rank.progress.check_polls(awaited)?;
+                rank.progress.check_probe(&self.descriptor(probe))?;
             }
         }
         Ok(found.map(|found| self.count(found)))
@@ -254,6 +263,7 @@ impl Peers {
             None => {
                 let awaited = |progress: &Progress| progress.awaited_message(probe);
                 rank.progress.check_polls(awaited)?;
+                rank.progress.check_probe(&self.descriptor(probe))?;
             }
         }
         let issuer = rank.progress.outstanding.issuer();
@@ -293,6 +303,7 @@ impl Peers {
             if let Some(found) = rank.progress.probe(probe)? {
                 return Ok(self.count(found));
             }
+            rank.progress.check_probe(&self.descriptor(probe))?;
             rank.progress.pause(probe, &mut deadline, pause)?;
             pause = longer(pause);
         }

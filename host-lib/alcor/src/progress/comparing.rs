@@ -36,7 +36,7 @@ impl Progress {
             *others = software.calls_of_others(collective);
             self.software = Some(software);
         }
-        result
+        result.map_err(|error| self.blame(error, request.other().as_deref()))
     }
 
     /// Waits for the calls of all other members.

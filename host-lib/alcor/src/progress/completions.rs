@@ -129,7 +129,7 @@ impl Progress {
     fn take_completion(&mut self, [word, retired, tag, length]: [u32; 4]) -> Result<()> {
         let entry = self.ring.taken;
         self.ring.taken = entry.wrapping_add(1);
-        let status = Status::from_bits(cq_entry::STATUS.get(word));
+        let mut status = Status::from_bits(cq_entry::STATUS.get(word));
         let id = cq_entry::ID.get(word);
         if status == Some(Status::Deferred) && self.defer_message(id) {
             self.credits.retired_is(retired);
@@ -138,6 +138,9 @@ impl Progress {
         if status == Some(Status::Cancelled) && self.recall_receive(id) {
             self.credits.retired_is(retired);
             return Ok(());
+        }
+        if status == Some(Status::Cancelled) && self.is_lost_receive(id) {
+            status = Some(Status::RankReset);
         }
         let completed = status.and_then(|status| {
             let ended = Completion {
@@ -161,7 +164,7 @@ impl Progress {
                 context,
                 message,
             }) => {
-                if let Some(status) = status {
+                if let Some((status, number)) = status.zip(number) {
                     self.note_ended(number, status);
                 }
                 if let Some(context) = context {

@@ -14,13 +14,18 @@ impl Progress {
     /// collectives whose members' calls differ. Returns whether a collective or message made
     /// progress.
     pub(crate) fn drive(&mut self) -> Result<bool> {
-        let posted = self.post_messages()?;
+        let mut posted = self.look_for_deaths()?;
+        posted |= self.post_messages()?;
         // Posting may wait. That wait must not drive collectives.
         let Some(mut software) = self.software.take() else {
             return Ok(posted);
         };
         self.send_calls(&mut software);
-        let moved = if software.is_active() || software.sends_calls() {
+        let moved = if software.is_active()
+            || software.sends_calls()
+            || software.agreements.is_active()
+            || self.deaths.mail_is_due()
+        {
             match self.port.now() {
                 Ok(now) => software.advance(self, now),
                 Err(error) => Err(error),
@@ -43,7 +48,7 @@ impl Progress {
 
     /// Time of the next poll of the mail or of messages.
     pub(super) fn next_look(&mut self) -> Result<Cycle> {
-        let messages = self.messages.next_look();
+        let messages = self.messages.next_look().min(self.deaths.next_look());
         match &self.software {
             Some(software) if software.is_active() => {
                 let now = self.port.now()?;

@@ -48,6 +48,11 @@ impl Progress {
         Ok(())
     }
 
+    /// Returns whether this rank knows that the run is aborted.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.aborted.is_some()
+    }
+
     /// Ends the run for every rank.
     pub(crate) fn abort(&mut self, reason: AbortReason) -> Result<()> {
         if self.aborted.is_none() {

@@ -173,8 +173,8 @@ impl Progress {
         self.messages.stop_listening();
         let began = self.port.now()?;
         let limit = match awaited {
-            // Another rank writes the word.
-            Awaited::Word { .. } => self.patience(),
+            // The wait depends on other ranks.
+            Awaited::Word { .. } | Awaited::Agreement { .. } => self.patience(),
             _ => self.hardware_limit.saturating_add(self.outstanding.bytes()),
         };
         let mut deadline = Cycle(began.0.saturating_add(limit));
