@@ -2,7 +2,7 @@
 //! host memory.
 //!
 //! Accesses through the BAR keep their order: a read begins after all earlier writes have been
-//! answered. The DMA has one engine for each direction, like an XDMA with one channel each, and an
+//! answered, and so does a DMA transfer. The DMA has one engine for each direction, like an XDMA with one channel each, and an
 //! engine for copies. Each serves transfers in the order of their calls. The port takes one burst
 //! at a time in each direction: accesses through the BAR go first, then copies.
 
@@ -69,7 +69,7 @@ struct Transfer {
     beats: Vec<u8>,
     /// By byte of `beats`: the byte is part of the transfer.
     is_used: Vec<bool>,
-    /// A read through the BAR begins after this number of writes through the BAR.
+    /// A read through the BAR, and a DMA transfer, begins after this number of writes through the BAR.
     after: u64,
 }
 
@@ -277,13 +277,15 @@ impl DmaMaster {
 
     /// Queues a DMA transfer to the board; `data` is not empty.
     pub(crate) fn store(&mut self, due: u64, rank: usize, address: u32, data: &[u8]) {
-        let transfer = Transfer::write(due, Purpose::Dma { rank }, address, data, self.beat);
+        let mut transfer = Transfer::write(due, Purpose::Dma { rank }, address, data, self.beat);
+        transfer.after = self.posted;
         self.write.queues[DMA].push_back(transfer);
     }
 
     /// Queues a DMA transfer from the board; `len` is not zero.
     pub(crate) fn load(&mut self, due: u64, rank: usize, address: u32, len: usize) {
-        let transfer = Transfer::new(due, Purpose::Dma { rank }, address, len, self.beat);
+        let mut transfer = Transfer::new(due, Purpose::Dma { rank }, address, len, self.beat);
+        transfer.after = self.posted;
         self.read.queues[DMA].push_back(transfer);
     }
 
@@ -331,7 +333,8 @@ impl DmaMaster {
                 done = self.write.proceed(beat).map(Transfer::written);
             }
         }
-        self.write.start(now, beat, |_| true);
+        let answered = self.answered;
+        self.write.start(now, beat, |first| first.after <= answered);
         if let Some((queue, burst)) = self.write.burst
             && let Some(transfer) = self.write.queues[queue].front()
         {

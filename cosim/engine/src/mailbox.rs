@@ -47,8 +47,9 @@ pub(crate) const HOST_RING: u64 = 1 << 32;
 /// The event for which a rank waits.
 #[derive(Debug, Clone)]
 pub(crate) enum Want {
-    /// The interrupt, until the deadline at the latest.
-    Interrupt { deadline: u64 },
+    /// The interrupt, until the deadline at the latest; with `entries` also the next entry of the ring
+    /// in host memory.
+    Interrupt { deadline: u64, entries: bool },
     /// All posts have taken effect.
     Effect,
     /// All posts have been offered, so there is room again.
@@ -397,7 +398,7 @@ impl Mailbox {
     pub(crate) fn at_once(&self, rank: usize, want: &Want) -> Option<Why> {
         let (lane, now) = (&self.lanes[rank], self.cycle);
         match want {
-            Want::Interrupt { deadline } if *deadline <= now => {
+            Want::Interrupt { deadline, .. } if *deadline <= now => {
                 let is_raised =
                     lane.backlog() == 0 && now >= lane.settled_at && self.irq >> rank & 1 != 0;
                 let is_known = self
@@ -784,8 +785,10 @@ impl Look<'_> {
         let (lane, now) = (self.lane, self.now);
         let is_delivered = lane.backlog() == 0;
         match lane.want {
-            Some(Want::Interrupt { .. }) if lane.is_copied => (Some(Why::Copied), NEVER, false),
-            Some(Want::Interrupt { deadline }) => {
+            Some(Want::Interrupt { entries: true, .. }) if lane.is_copied => {
+                (Some(Why::Copied), NEVER, false)
+            }
+            Some(Want::Interrupt { deadline, .. }) => {
                 if !is_delivered {
                     return self.until(deadline, Why::Deadline);
                 }

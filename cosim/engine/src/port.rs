@@ -244,12 +244,13 @@ impl Port for SimPort {
 
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error> {
         self.check_here()?;
-        // Entries of the ring in host memory end a wait without an interrupt.
-        let reported = match self.is_pinned {
-            true => causes::COMPLETION.mask() | causes::BARRIER.mask(),
-            false => 0,
+        // Entries of the ring in host memory tell of these causes without an interrupt.
+        let reported = Causes(causes::COMPLETION.mask() | causes::BARRIER.mask());
+        let entries = self.is_pinned && awaited.meets(reported);
+        let awaited = match self.is_pinned {
+            true => Causes(awaited.0 & !reported.0),
+            false => awaited,
         };
-        let awaited = Causes(awaited.0 & !reported);
         // The interrupt stays enabled: host code takes no time here, and a write takes cycles.
         if self.enabled.replace(awaited) != Some(awaited) {
             self.write32(PageOffset(IRQ_ENABLE), awaited.0)?;
@@ -260,6 +261,7 @@ impl Port for SimPort {
         }
         match self.wait_for(Want::Interrupt {
             deadline: deadline.0,
+            entries,
         })? {
             Why::Copied => Ok(Wake::Copied),
             Why::Interrupt => {

@@ -458,7 +458,9 @@ impl Scheduler {
                 let mailbox = chip.mailbox_mut();
                 mailbox.post(rank, posts);
                 let is_wait = matches!(want, Want::Interrupt { .. });
-                let copied = (is_wait && mailbox.take_copied(rank)).then_some(Why::Copied);
+                let awaits_entries = matches!(want, Want::Interrupt { entries: true, .. });
+                let copied = awaits_entries && mailbox.take_copied(rank);
+                let copied = copied.then_some(Why::Copied);
                 if let Some(why) = copied.or_else(|| mailbox.at_once(rank, &want)) {
                     return Some(Ok(Woken {
                         cycle: mailbox.now(),

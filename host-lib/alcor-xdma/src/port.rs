@@ -8,7 +8,7 @@ use alcor::{
 };
 use alcor_abi::CQ_ENTRY_BYTES;
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
-use alcor_abi::rank::{CAUSES, IRQ_ENABLE, RANK_RESET, rank_reset};
+use alcor_abi::rank::{CAUSES, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
 use xdma::{Bar, BarOffset, C2h, CardAddr, CardLock, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
@@ -26,6 +26,8 @@ const OWN_MEMORY: Duration = Duration::from_micros(10);
 /// transfers use the DMA.
 const BAR_WRITE: usize = 2048;
 const BAR_READ: usize = 16;
+/// Causes of which the ring in host memory tells.
+const REPORTED: Causes = Causes(causes::COMPLETION.mask() | causes::BARRIER.mask());
 /// The channel to the host that copies completions. It carries no other transfers.
 const COPIES: u32 = 1;
 
@@ -37,6 +39,8 @@ pub(crate) struct XdmaPort {
     /// Node memory, if the design has a BAR for it. Its accesses keep their order with those of the
     /// pages.
     memory: Option<Bar>,
+    /// Data was written through the BAR since the last read through the BAR.
+    has_posted: bool,
     /// The completion ring in host memory.
     ring: Option<Pinned>,
     /// The last entry of the ring that was read, and its first word.
@@ -75,6 +79,7 @@ impl XdmaPort {
             page,
             board_page,
             memory,
+            has_posted: false,
             ring: None,
             looked: (0, 0),
             to_card: card.h2c(channel(card.h2c_channels()))?,
@@ -114,7 +119,7 @@ impl XdmaPort {
         let mut is_late = false;
         let mut next_register = began + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
         loop {
-            if self.has_entry() {
+            if awaited.meets(REPORTED) && self.has_entry() {
                 return Ok(Wake::Copied);
             }
             if !is_late && Instant::now() < next_register {
@@ -161,6 +166,15 @@ impl XdmaPort {
         let (index, word) = self.looked;
         let ring = self.ring.as_ref();
         ring.is_some_and(|ring| ring.read32((index * CQ_ENTRY_BYTES) as usize) != word)
+    }
+
+    /// Returns after data that was written through the BAR is in memory: the DMA has another port of
+    /// XDMA, and might overtake the data. A read through the BAR overtakes nothing.
+    fn flush(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.has_posted) {
+            self.read(CAUSES)?;
+        }
+        Ok(())
     }
 
     /// The BAR of node memory, for a transfer that is short and consists of words.
@@ -218,8 +232,10 @@ impl Port for XdmaPort {
                 self.checked(written)?;
                 place += 4;
             }
+            self.has_posted = true;
             return Ok(());
         }
+        self.flush()?;
         let result = self.to_card.write(to, data);
         self.checked(result)
     }
@@ -234,6 +250,7 @@ impl Port for XdmaPort {
             }
             return Ok(());
         }
+        self.flush()?;
         let result = self.from_card.read(from, data);
         self.checked(result)
     }

@@ -425,9 +425,11 @@ pub trait Port: Send {
     /// If the range is not in node memory; as [`Port::write32`].
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error>;
 
-    /// Waits until one of the causes `awaited` is raised, `deadline` has passed, or entries have
-    /// reached the pinned ring. All earlier writes have taken effect before, except in the last case.
-    /// Without a cause, the wait lasts until the deadline or the next entry.
+    /// Waits until one of the causes `awaited` is raised, or `deadline` has passed. All earlier
+    /// writes have taken effect before. Without a cause, the wait lasts until the deadline.
+    ///
+    /// With a [pinned ring](Port::pin_ring), entries tell of the causes of completions and barriers: if
+    /// one of them is awaited, the wait ends when entries have reached the ring.
     ///
     /// The register IRQ_ENABLE belongs to the port, which may enable the interrupt during the wait.
     /// Where host code takes real time, no interrupt is enabled outside a wait.

@@ -61,6 +61,14 @@ struct Ring {
     read: Box<[[u8; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]>,
 }
 
+impl Ring {
+    /// Maximum number of operations that may wait for their entry. In host memory, one entry is kept
+    /// for the end of a barrier.
+    fn room(&self) -> u32 {
+        self.entries - u32::from(self.is_pinned)
+    }
+}
+
 pub(crate) struct Progress {
     pub(crate) port: Box<dyn Port>,
     /// Whether the port records notes.
@@ -122,6 +130,8 @@ pub(crate) fn ring_bytes(entries: u32) -> u32 {
     entries * CQ_ENTRY_BYTES
 }
 
+/// Rings with fewer entries stay in node memory alone.
+const SHORT_RING: u32 = 16;
 /// Maximum number of ring entries per read.
 const ENTRIES_AT_ONCE: usize = 64;
 /// Cycles between two reads of a register without interrupt.
@@ -160,7 +170,11 @@ impl Progress {
         write(&mut *port, rank::CQ_BASE, 0)?;
         write(&mut *port, rank::CQ_TAIL, 0)?;
         write(&mut *port, rank::CQ_WAKE, 1)?;
-        let pinned = port.pin_ring(ring_entries)?;
+        // One entry is kept for the end of a barrier, which a short ring can't spare.
+        let pinned = match ring_entries {
+            0..SHORT_RING => None,
+            _ => port.pin_ring(ring_entries)?,
+        };
         if let Some(BusAddr(address)) = pinned {
             write(&mut *port, rank::HOST_RING_HIGH, (address >> 32) as u32)?;
             let enable = rank::host_ring::ENABLE.mask();

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hE417E8D7;
+  localparam logic [31:0] ABI_HASH = 32'h0F48B1FE;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -510,7 +510,7 @@ package alcor_abi_pkg;
     logic [7:0] source;
     /// 1 in the first lap of the ring since CQ_BASE was written; alternates from lap to lap.
     logic lap;
-    /// BARRIER_DONE has risen; the entry ends no command. Written only while HOST_RING.enable is set.
+    /// BARRIER_DONE has risen, with ST_MISMATCH if EVENTS.mismatch was raised; the entry ends no command. Written only while HOST_RING.enable is set.
     logic barrier;
     /// Not used: zero.
     logic unused_5_5;

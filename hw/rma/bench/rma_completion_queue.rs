@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use alcor_abi::Status;
 use alcor_abi::packets::cq_entry;
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
@@ -53,14 +54,20 @@ impl Completion {
     }
 }
 
-/// The entry of a barrier.
-const BARRIER: Completion = Completion {
-    status: 0,
-    id: 0,
-    source: 0,
-    value: None,
-    is_barrier: true,
-};
+/// The entry of a barrier, with ST_MISMATCH if the ranks were at different commands.
+fn end_of_barrier(is_mismatch: bool) -> Completion {
+    Completion {
+        status: if is_mismatch {
+            Status::Mismatch as u32
+        } else {
+            0
+        },
+        id: 0,
+        source: 0,
+        value: None,
+        is_barrier: true,
+    }
+}
 
 struct Bench {
     rng: Random,
@@ -96,6 +103,7 @@ struct Bench {
     /// A barrier has ended in this cycle; its entry waits.
     barrier: bool,
     barrier_waits: bool,
+    is_mismatch: bool,
     /// The ring in host memory: its address, if copies are on, its words, and the entries that the
     /// host has taken from it.
     host: Option<u64>,
@@ -130,6 +138,7 @@ impl Bench {
             stalls: 0,
             barrier: false,
             barrier_waits: false,
+            is_mismatch: false,
             host: None,
             copies: Sink::new(Pace::Always),
             copied: HashMap::new(),
@@ -204,6 +213,8 @@ impl Bench {
         block.set("log2_entries_i", self.log2);
         block.set("clear_i", self.clears);
         block.set("barrier_i", self.barrier);
+        let mismatch = noise >> 60 & 1 == 1;
+        block.set("mismatch_i", mismatch);
         block.set("copies_i", self.host.is_some());
         block.set("host_i", self.host.unwrap_or(noise));
         let copy_ready = self.copies.ready(&mut *self.rng);
@@ -277,7 +288,10 @@ impl Bench {
         }
         if self.barrier_waits && open {
             self.barrier_waits = false;
-            self.waiting.push_back(BARRIER);
+            self.waiting.push_back(end_of_barrier(self.is_mismatch));
+        }
+        if self.barrier {
+            self.is_mismatch = mismatch;
         }
         self.barrier_waits |= std::mem::take(&mut self.barrier) && self.host.is_some();
         // Registers that the host writes while a memory write waits take effect after that write.

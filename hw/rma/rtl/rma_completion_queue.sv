@@ -46,6 +46,8 @@ module rma_completion_queue #(
 
     /// Pulse: a barrier has ended.
     input  logic                          barrier_i,
+    /// With `barrier_i`: the ranks were at different collective commands.
+    input  logic                          mismatch_i,
 
     /// Registers that the host has written, and the count of commands.
     input  alcor_abi_pkg::ring_settings_t settings_i,
@@ -65,7 +67,7 @@ module rma_completion_queue #(
 );
 
   logic room, valid, ready, empty;
-  logic next_is_message, next_is_barrier, barrier_q;
+  logic next_is_message, next_is_barrier, barrier_q, mismatch_q;
   alcor_abi_pkg::ring_entry_t next, entry;
   alcor_abi_pkg::cq_entry_t word;
   logic [31:0] head_d, head_q;
@@ -95,7 +97,7 @@ module rma_completion_queue #(
     next.low     = 32'(message_i.tag);
     next.high    = message_i.length;
     next.ended   = {message_i.status, message_i.id};
-    if (next_is_barrier) next.ended = '0;
+    if (next_is_barrier) next.ended = {mismatch_q ? ST_MISMATCH : ST_OK, 16'd0};
     if (collective_valid_i) next.ended = collective_i;
     if (local_valid_i) next.ended = local_i;
     if (reply_valid_i) begin
@@ -162,6 +164,7 @@ module rma_completion_queue #(
   end
 
   always_ff @(posedge clk_i) begin
+    if (barrier_i) mismatch_q <= mismatch_i;
     if (!stalled) begin
       base_q  <= settings_i.base[31:2];
       size_q  <= size;

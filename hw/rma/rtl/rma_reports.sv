@@ -172,6 +172,7 @@ module rma_reports #(
       .message_ready_o   (ring_ready[3]),
       .message_i         (message_i),
       .barrier_i         (events_i.barrier_done),
+      .mismatch_i        (events_i.mismatch),
       .settings_i        (ring_settings),
       .state_o           (ring_state),
       .idle_o            (queue_idle),

@@ -102,6 +102,9 @@ impl Progress {
             } else {
                 self.ring.taken = taken.wrapping_add(1);
                 self.credits.retired_is(entry[1]);
+                if cq_entry::STATUS.get(entry[0]) != Status::Ok as u32 {
+                    self.take_events()?;
+                }
                 self.take_barrier()?;
             }
         }

@@ -14,9 +14,12 @@ impl Progress {
         match opcode {
             // These opcodes do not pass the command queue.
             Opcode::Data8 | Opcode::Abort => {}
-            // With a ring in host memory, the end of a barrier has an entry.
+            // With a ring in host memory, the end of a barrier has an entry, for which one is kept.
             Opcode::Barrier if self.ring.is_pinned => {
-                self.reserve_transfer()?;
+                self.reserve(1)?;
+                if self.free_entries() == 0 {
+                    self.write_tail()?;
+                }
                 self.credits.post();
             }
             _ => {
@@ -129,11 +132,11 @@ impl Progress {
     }
 
     fn wait_for_ring_room(&mut self) -> Result<()> {
-        let entries = self.ring.entries;
+        let entries = self.ring.room();
         self.wait_for(
             |_| Awaited::RingRoom,
             |progress| {
-                if progress.expected_entries() < entries {
+                if progress.outstanding.len() < entries {
                     Wanted::Nothing
                 } else {
                     // The event that a message waits for may never come, so messages do not count.
@@ -147,25 +150,25 @@ impl Progress {
     /// Returns whether the ring has room for one more completion. Updates CQ_TAIL if necessary.
     #[inline]
     pub(crate) fn make_ring_room(&mut self) -> Result<bool> {
-        let entries = self.ring.entries;
-        let expected = self.expected_entries();
-        if expected >= entries {
+        if self.outstanding.len() >= self.ring.room() {
             return Ok(false);
         }
-        let unreported = self.ring.taken.wrapping_sub(self.ring.tail);
-        if expected + unreported >= entries {
+        let kept = self.ring.entries - self.ring.room();
+        if self.free_entries() <= kept {
             self.write_tail()?;
         }
         Ok(true)
     }
 
-    /// Number of entries that the board has not written, or this rank has not taken.
-    fn expected_entries(&self) -> u32 {
+    /// Entries that neither hold a completion, as far as the hardware knows, nor wait for one.
+    fn free_entries(&self) -> u32 {
         let barriers = if self.ring.is_pinned {
             self.barriers
         } else {
             0
         };
-        self.outstanding.len() + barriers
+        let unreported = self.ring.taken.wrapping_sub(self.ring.tail);
+        let used = self.outstanding.len() + barriers + unreported;
+        self.ring.entries.saturating_sub(used)
     }
 }
