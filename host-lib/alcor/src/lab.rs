@@ -223,10 +223,11 @@ impl<'a> Lab<'a> {
     /// # Examples
     /// See [`Lab`].
     pub fn counters(&mut self) -> Result<Counters> {
+        let barriers = self.rank.progress.barrier_entries();
         let mut read = |register| self.rank.progress.read(register);
         Ok(Counters {
             retired: read(rank::RETIRED)?,
-            completions: read(rank::CQ_HEAD)?,
+            completions: read(rank::CQ_HEAD)?.wrapping_sub(barriers),
             refused_in: read(rank::REFUSED_IN)?,
             refused_out: read(rank::REFUSED_OUT)?,
             tx_request_words: read(rank::TX_REQUEST_WORDS)?,

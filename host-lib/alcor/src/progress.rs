@@ -57,6 +57,8 @@ struct Ring {
     tail: u32,
     /// The board copies the ring into host memory.
     is_pinned: bool,
+    /// Number of entries taken that are ends of barriers.
+    barriers: u32,
     /// Buffer into which entries are read.
     read: Box<[[u8; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]>,
 }
@@ -209,6 +211,7 @@ impl Progress {
                 taken: 0,
                 tail: 0,
                 is_pinned: pinned.is_some(),
+                barriers: 0,
                 read: Box::new([[0; CQ_ENTRY_BYTES as usize]; ENTRIES_AT_ONCE]),
             },
             outstanding: Outstanding::new(
@@ -269,6 +272,11 @@ impl Progress {
 
     pub(crate) fn registration_pending(&self) -> bool {
         self.registrations > 0
+    }
+
+    /// Number of entries of the ring that were ends of barriers.
+    pub(crate) fn barrier_entries(&self) -> u32 {
+        self.ring.barriers
     }
 
     pub(crate) fn queue_is_empty(&self) -> bool {

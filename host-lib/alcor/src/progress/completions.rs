@@ -102,10 +102,15 @@ impl Progress {
             } else {
                 self.ring.taken = taken.wrapping_add(1);
                 self.credits.retired_is(entry[1]);
+                self.ring.barriers = self.ring.barriers.wrapping_add(1);
                 if cq_entry::STATUS.get(entry[0]) != Status::Ok as u32 {
                     self.take_events()?;
                 }
                 self.take_barrier()?;
+                // No entry tells of a registration that has ended before the barrier.
+                if self.registrations > 0 {
+                    self.take_in_pending()?;
+                }
             }
         }
         match self.ring.taken == before {
