@@ -247,9 +247,10 @@ impl Port for SimPort {
         // Entries of the ring in host memory tell of these causes without an interrupt.
         let reported = Causes(causes::COMPLETION.mask() | causes::BARRIER.mask());
         let entries = self.is_pinned && awaited.meets(reported);
-        let awaited = match self.is_pinned {
-            true => Causes(awaited.0 & !reported.0),
-            false => awaited,
+        let awaited = if self.is_pinned {
+            Causes(awaited.0 & !reported.0)
+        } else {
+            awaited
         };
         // The interrupt stays enabled: host code takes no time here, and a write takes cycles.
         if self.enabled.replace(awaited) != Some(awaited) {

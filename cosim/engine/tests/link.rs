@@ -75,7 +75,7 @@ fn transfers_arrive_and_take_their_time() {
             (0, 8192),
         ] {
             let data: Vec<u8> = (0..len)
-                .map(|n| (n as u32 * 31 + rank + at) as u8)
+                .map(|n| (n * 31 + rank + at) as u8)
                 .collect();
             let start = port.now()?.0;
             port.write_memory(NodeAddr(at), &data)?;

@@ -336,7 +336,7 @@ impl Bench {
         while host.ready(&mut *self.rng) {
             let index = self.host_taken % self.entries();
             let word = |word| self.copied.get(&u64::from(4 * index + word)).copied();
-            let lap = self.host_taken / self.entries() % 2 == 0;
+            let lap = (self.host_taken / self.entries()).is_multiple_of(2);
             let first = word(0).unwrap_or(0);
             if cq_entry::LAP.get(first) != u32::from(lap) {
                 break;

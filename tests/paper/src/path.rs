@@ -163,9 +163,10 @@ fn long_row(job: &Job) -> std::result::Result<Row, MeasureError> {
 }
 
 fn check(what: &str, holds: bool) -> Result<()> {
-    match holds {
-        true => Ok(()),
-        false => Err(alcor::Error::program(format!("{what}: wrong data"))),
+    if holds {
+        Ok(())
+    } else {
+        Err(alcor::Error::program(format!("{what}: wrong data")))
     }
 }
 

@@ -206,9 +206,10 @@ impl Core {
         let c2h = (0..shape.c2h).map(|index| {
             let identifiers = identifiers(target::C2H, target::C2H_SGDMA, index);
             let channel = Channel::new(Direction::C2h, identifiers, shape.alignment);
-            match shape.bypassed == Some(index) {
-                true => channel.bypass(),
-                false => channel,
+            if shape.bypassed == Some(index) {
+                channel.bypass()
+            } else {
+                channel
             }
         });
         let mut table = [0; TABLE_WORDS];

@@ -113,9 +113,10 @@ impl Progress {
                 }
             }
         }
-        match self.ring.taken == before {
-            true => Ok(()),
-            false => self.completions_are_taken(),
+        if self.ring.taken == before {
+            Ok(())
+        } else {
+            self.completions_are_taken()
         }
     }
 
