@@ -74,9 +74,7 @@ fn transfers_arrive_and_take_their_time() {
             (1001, 5000),
             (0, 8192),
         ] {
-            let data: Vec<u8> = (0..len)
-                .map(|n| (n * 31 + rank + at) as u8)
-                .collect();
+            let data: Vec<u8> = (0..len).map(|n| (n * 31 + rank + at) as u8).collect();
             let start = port.now()?.0;
             port.write_memory(NodeAddr(at), &data)?;
             let words = len as u64 / 4;

@@ -13,6 +13,7 @@ use alcor_abi::rank_page;
 use xdma::{BarOffset, CardAddr, Event};
 
 use crate::XdmaBoard;
+use crate::port::transfer_channels;
 
 /// Rounds of a check that repeats an access.
 const ROUNDS: u32 = 100;
@@ -188,7 +189,7 @@ impl Ladder {
 
     fn dma(&self, board: &Arc<XdmaBoard>) -> RungResult {
         let card = board.card();
-        let (to, from) = (card.h2c_channels(), card.c2h_channels());
+        let (to, from) = (card.h2c_channels(), transfer_channels(card));
         let bytes = board.shape().node_bytes as usize;
         let mut round = 0;
         for rank in 0..board.shape().ranks {
@@ -243,16 +244,20 @@ impl Ladder {
     fn order(&self, board: &Arc<XdmaBoard>) -> RungResult {
         self.run(Arc::clone(board), |rank| {
             let me = rank.pid();
-            let mut source = rank.alloc::<u32>(16)?;
-            let inbox = rank.alloc::<u32>(16)?;
+            let mut source = rank.alloc::<u32>(1024)?;
+            let inbox = rank.alloc::<u32>(1024)?;
             let window = rank.register(&inbox, Rights::ALL)?;
             for round in 0..ROUNDS {
-                // Data by DMA, then the command, whose last word is the doorbell.
-                rank.write(&mut source, 0, &[round; 16])?;
-                rank.put(&window, me, 0, &source)?;
-                let found = rank.read_vec(&inbox)?;
-                let wrong = found.into_iter().find(|&word| word != round);
-                same("a word that was put", round, round, wrong.unwrap_or(round))?;
+                // Data through the memory BAR if there is one, or by DMA; then the command, whose last
+                // word is the doorbell.
+                for words in [16, 1024] {
+                    let round = 2 * round + u32::from(words != 16);
+                    rank.write(&mut source, 0, &vec![round; words])?;
+                    rank.put(&window, me, 0, source.slice(..words)?)?;
+                    let found = rank.read_vec(&inbox.slice(..words)?)?;
+                    let wrong = found.into_iter().find(|&word| word != round);
+                    same("a word that was put", round, round, wrong.unwrap_or(round))?;
+                }
             }
             rank.barrier()
         })?;

@@ -9,7 +9,7 @@ use alcor::{
 use alcor_abi::CQ_ENTRY_BYTES;
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
-use xdma::{Bar, BarOffset, C2h, CardAddr, CardLock, Event, H2c, Pinned};
+use xdma::{Bar, BarOffset, C2h, Card, CardAddr, CardLock, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
 
@@ -30,6 +30,12 @@ const BAR_READ: usize = 16;
 const REPORTED: Causes = Causes(causes::COMPLETION.mask() | causes::BARRIER.mask());
 /// The channel to the host that copies completions. It carries no other transfers.
 const COPIES: u32 = 1;
+
+/// Channels to the host that carry transfers.
+pub(crate) fn transfer_channels(card: &Card) -> Vec<u32> {
+    let all = card.c2h_channels().into_iter();
+    all.filter(|&number| number != COPIES).collect()
+}
 
 pub(crate) struct XdmaPort {
     board: Arc<XdmaBoard>,
@@ -71,8 +77,7 @@ impl XdmaPort {
             count => channels[(rank.0 % count) as usize],
         };
         let (page, board_page, memory) = board.pages(rank)?;
-        let from_card = card.c2h_channels().into_iter();
-        let from_card = from_card.filter(|&number| number != COPIES).collect();
+        let from_card = transfer_channels(card);
         // A former holder may have died while it slept.
         page.write32(place(PageOffset(IRQ_ENABLE)), 0)?;
         Ok(Self {

@@ -17,7 +17,7 @@ const SHAPE: Shape = Shape {
     c2h: 3,
     user_interrupts: 5,
     alignment: 1,
-    bypassed: Some(2),
+    bypassed: None,
 };
 /// Writable bits of the registers of a channel.
 const LOGGED: u32 = 0x00ff_fe7e;
@@ -86,18 +86,7 @@ impl Fuzz {
         target | self.random.random_range(0..4) << 8
     }
 
-    /// The design gives a descriptor.
-    fn copy(&mut self) {
-        let source = self.random.random_range(0..2 * CARD_BYTES as u64);
-        let destination = HOST + self.random.random_range(0..2 * HOST_BYTES as u64);
-        let bytes = self.random.random_range(0..5000);
-        self.core.copy(source, destination, bytes);
-    }
-
     fn write(&mut self) {
-        if self.random.random_ratio(1, 8) {
-            self.copy();
-        }
         let value = self.value();
         if self.random.random_ratio(1, 3) {
             // A register, its set address or its clear address.

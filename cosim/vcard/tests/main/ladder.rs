@@ -8,7 +8,7 @@ use std::time::Duration;
 use alcor::{Board, Cluster, Topology};
 use alcor_abi::board::{MAGIC, PLACE};
 use alcor_cosim::CosimBackend;
-use alcor_vcard::{USER_BAR, VirtualCard};
+use alcor_vcard::{BYPASS_BAR, USER_BAR, VirtualCard};
 use alcor_xdma::{Ladder, Peers, Rung, RungResult, XdmaBoard};
 use xdma::nodes::{EventNode, Mapping};
 use xdma::{Card, DmaMemory, Function, Machine, PciAddress};
@@ -34,6 +34,9 @@ enum Fault {
     /// The interrupt of rank 0 is always raised.
     Storm,
 }
+
+/// Address of the pages in the BAR of node memory: behind two memories of 1 MiB.
+const PAGES: u64 = 2 << 20;
 
 /// A virtual card with a fault.
 #[derive(Debug)]
@@ -109,7 +112,7 @@ impl DmaMemory for FaultyMemory {
     }
     fn write(&self, offset: usize, data: &[u8]) {
         // The library's writes of 64 bytes alone.
-        if self.fault != Fault::DoorbellOvertakesDma || data.len() != 64 || data[0] != data[4] {
+        if self.fault != Fault::DoorbellOvertakesDma || data.len() != 4096 || data[0] != data[4] {
             return self.below.write(offset, data);
         }
         let mut held = self.held.lock().unwrap();
@@ -140,9 +143,11 @@ impl Function for Faulty {
     }
     fn map(&self, bar: usize, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>> {
         let below = self.0.map(bar, first, bytes)?;
-        if bar != USER_BAR {
-            return Ok(below);
-        }
+        let first = match bar {
+            USER_BAR => first,
+            BYPASS_BAR if first >= PAGES => first - PAGES,
+            _ => return Ok(below),
+        };
         Ok(Box::new(FaultyBar {
             below,
             fault: self.1,
