@@ -350,6 +350,19 @@ impl Card {
     ///
     /// # Errors
     /// As [`Card::user_pages`].
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::BarOffset;
+    /// use xdma::standin::{Memory, Shape, StandIn};
+    ///
+    /// let shape = Shape { bypass_bytes: 0x2000, ..Shape::default() };
+    /// let standin = StandIn::with(shape, Memory::new(0x2000))?;
+    /// let page = standin.machine().only_card()?.bypass_pages(BarOffset(0x1000), 0x1000)?;
+    /// page.write32(BarOffset(8), 7)?;
+    /// assert_eq!((page.bytes(), page.read32(BarOffset(8))?), (0x1000, 7));
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
     pub fn bypass_pages(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
         self.pages("bypass", self.layout().bypass, NO_BYPASS, first, bytes)
     }
@@ -389,6 +402,16 @@ impl Card {
     ///
     /// # Errors
     /// [`Error::Node`] if there is no such channel or no memory.
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::standin::{Memory, Shape, StandIn};
+    ///
+    /// let standin = StandIn::with(Shape::default(), Memory::new(0x1000))?;
+    /// // A driver in the kernel holds this card.
+    /// assert!(standin.machine().only_card()?.pin(1, 4096)?.is_none());
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
     pub fn pin(&self, channel: u32, bytes: usize) -> Result<Option<Pinned>> {
         let Some(driven) = &self.driven else {
             return Ok(None);
