@@ -1,10 +1,11 @@
 //! The AXI4 master of a host link: accesses through the memory BAR, DMA transfers, and copies into
 //! host memory.
 //!
-//! Accesses through the BAR keep their order: a read begins after all earlier writes have been
-//! answered, and so does a DMA transfer. The DMA has one engine for each direction, like an XDMA with one channel each, and an
-//! engine for copies. Each serves transfers in the order of their calls. The port takes one burst
-//! at a time in each direction: accesses through the BAR go first, then copies.
+//! Accesses through the BAR keep their order. A read through the BAR and a DMA transfer begin after
+//! all earlier writes through the BAR have been answered. The DMA has one engine for each direction,
+//! like an XDMA with one channel each, and an engine for copies. Each engine serves transfers in the
+//! order of their calls. The port takes one burst at a time in each direction: accesses through the
+//! BAR go first, then copies.
 
 use std::collections::VecDeque;
 
@@ -69,7 +70,7 @@ struct Transfer {
     beats: Vec<u8>,
     /// By byte of `beats`: the byte is part of the transfer.
     is_used: Vec<bool>,
-    /// A read through the BAR, and a DMA transfer, begins after this number of writes through the BAR.
+    /// Number of writes through the BAR that must have been answered before the transfer begins.
     after: u64,
 }
 

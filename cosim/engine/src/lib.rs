@@ -124,7 +124,6 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod axi;
 mod backend;
 mod board;
 mod chip;

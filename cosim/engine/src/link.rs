@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use alcor_abi::{memory_pages, rank_page};
 
 use crate::Shape;
-use crate::axi::{Access, LiteIn, LiteMaster, LiteOut};
 use crate::dma::{DmaIn, DmaMaster, DmaOut, Done, Purpose};
 use crate::profile::Figures;
 
@@ -179,8 +178,7 @@ impl Link {
         };
         let (head, data) = output.split_at_mut(HEAD_OUT);
         let (dma, ended) = self.dma.tick(now, pins, data);
-        drive(LiteOut::default(), dma, head);
-        head[0] |= TAKES_COPIES;
+        drive(dma, head);
         let [written, read] = ended.map(|done| done.and_then(|done| self.arrival(now, done)));
         let copied = match self.copies.front() {
             Some(&(due, _)) if due <= now => self.copies.pop_front().map(|(_, copied)| copied),
@@ -206,61 +204,60 @@ impl Link {
 
 /// A register write over the AXI4-Lite pins without link latency, before time begins.
 pub(crate) struct Setting {
-    lite: LiteMaster,
+    address: u32,
+    value: u32,
+    /// Whether address and data are still offered.
+    has_address: bool,
+    has_data: bool,
+    has_begun: bool,
 }
 
 impl Setting {
     pub(crate) fn new(address: u32, value: u32) -> Self {
-        let mut lite = LiteMaster::new();
-        lite.push(Access {
-            due: 0,
-            rank: 0,
+        Self {
             address,
-            write: Some(value),
-        });
-        Self { lite }
+            value,
+            has_address: true,
+            has_data: true,
+            has_begun: false,
+        }
     }
 
     /// An edge; whether the board has answered, which leaves the pins idle.
     pub(crate) fn tick(&mut self, input: &[u32], output: &mut [u32]) -> bool {
-        let (lite, answer) = self.lite.tick(0, lite_pins(input));
-        drive(lite, DmaOut::default(), output);
-        answer.is_some()
+        let bit = |at: u32| input[0] >> at & 1 != 0;
+        if std::mem::replace(&mut self.has_begun, true) {
+            self.has_address &= !bit(0);
+            self.has_data &= !bit(1);
+            if !self.has_address && !self.has_data && bit(2) {
+                output[0] = 0;
+                return true;
+            }
+        }
+        let bits = [(self.has_address, 0), (self.has_data, 1), (true, 2)];
+        output[0] = pins(&bits);
+        output[1] = self.address;
+        output[2] = self.value;
+        false
     }
 }
 
-fn lite_pins(input: &[u32]) -> LiteIn {
-    let bit = |at: u32| input[0] >> at & 1 != 0;
-    LiteIn {
-        awready: bit(0),
-        wready: bit(1),
-        bvalid: bit(2),
-        arready: bit(3),
-        rvalid: bit(4),
-        rdata: input[1],
-    }
+/// One-bit pins in a word.
+fn pins(bits: &[(bool, u32)]) -> u32 {
+    bits.iter()
+        .fold(0, |word, &(on, at)| word | u32::from(on) << at)
 }
 
-fn drive(lite: LiteOut, dma: DmaOut, output: &mut [u32]) {
-    let bits = [
-        (lite.awvalid, 0),
-        (lite.wvalid, 1),
-        (lite.bready, 2),
-        (lite.arvalid, 3),
-        (lite.rready, 4),
+/// The pins of the AXI4 port; those of AXI4-Lite are idle.
+fn drive(dma: DmaOut, output: &mut [u32]) {
+    output[0] = pins(&[
         (dma.awvalid, 8),
         (dma.wvalid, 9),
         (dma.wlast, 10),
         (dma.bready, 11),
         (dma.arvalid, 12),
         (dma.rready, 13),
-    ];
-    output[0] = bits
-        .iter()
-        .fold(0, |word, &(on, at)| word | u32::from(on) << at);
-    output[1] = lite.awaddr;
-    output[2] = lite.wdata;
-    output[3] = lite.araddr;
+    ]) | TAKES_COPIES;
     output[4] = dma.awaddr;
     output[5] = dma.araddr;
     output[6] = dma.arlen;

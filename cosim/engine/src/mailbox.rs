@@ -4,6 +4,7 @@
 //! While the clock runs, this code does not lock, allocate or print, except at the end of a wait.
 
 use alcor::{Note, Topology};
+use alcor_abi::MEMORY_BAR_READ;
 use crc32fast::Hasher;
 use verimodel::{Dpi, Flow};
 
@@ -36,10 +37,6 @@ pub(crate) enum Post {
 /// The mark of a register write on the pins.
 const VALID: u32 = 1 << 31;
 
-/// Maximum number of bytes of a write to node memory through the BAR. Longer writes use the DMA.
-pub(crate) const BAR_WRITE: usize = 2048;
-/// Maximum number of bytes of a read from node memory through the BAR. Longer reads use the DMA.
-pub(crate) const BAR_READ: usize = 16;
 /// The bus address of a rank's ring in host memory, divided by the rank's number on the board plus
 /// one.
 pub(crate) const HOST_RING: u64 = 1 << 32;
@@ -461,7 +458,7 @@ impl Mailbox {
                     link.read(now, rank, *address);
                     lane.loads = 1;
                 }
-                Some(Want::Load { at, len }) if *len <= BAR_READ => {
+                Some(Want::Load { at, len }) if *len <= MEMORY_BAR_READ => {
                     lane.loads = link.load_bar(now, rank, *at, *len);
                 }
                 Some(Want::Load { at, len }) => link.load(now, rank, *at, *len),

@@ -7,11 +7,11 @@ use alcor::{
     BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port,
     RankWait, Sight, Wake,
 };
-use alcor_abi::CQ_ENTRY_BYTES;
 use alcor_abi::rank::{CAUSES, IRQ_ENABLE, causes};
+use alcor_abi::{CQ_ENTRY_BYTES, MEMORY_BAR_WRITE};
 
 use crate::CosimError;
-use crate::mailbox::{BAR_WRITE, Post, Want, Why};
+use crate::mailbox::{Post, Want, Why};
 use crate::scheduler::{RunOutcome, Scheduler};
 
 /// Cycles by which time moves when a port repeats a read.
@@ -194,7 +194,7 @@ impl Port for SimPort {
         if data.is_empty() {
             return Ok(());
         }
-        if self.scheduler.has_link() && data.len() <= BAR_WRITE {
+        if self.scheduler.has_link() && data.len() <= MEMORY_BAR_WRITE {
             if self.posts.len() + self.backlog >= PORT_QUEUE {
                 self.wait_for(Want::Room)?;
             }

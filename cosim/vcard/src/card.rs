@@ -9,8 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use alcor_abi::memory_pages;
 use alcor_abi::rank::{HOST_RING, IRQ_ENABLE, host_ring};
+use alcor_abi::{COPY_CHANNEL, memory_pages};
 use alcor_cosim::{CosimError, FreeBoard, HostCopy};
 
 use crate::guest::Guest;
@@ -28,8 +28,6 @@ pub const BYPASS_BAR: usize = 2;
 const USER_BYTES: u64 = 256 << 10;
 /// Channels in each direction in the bitstreams of Alcor.
 const CHANNELS: u32 = 2;
-/// The channel to the host that copies completions.
-const COPIES: u32 = 1;
 /// Time for which simulated time passes after an access of a guest that waits for copies.
 const AWAKE: Duration = Duration::from_millis(50);
 /// No burst crosses a multiple of this number of bytes.
@@ -130,7 +128,7 @@ impl VirtualCard {
             h2c: CHANNELS,
             c2h: CHANNELS,
             user_interrupts: ranks,
-            bypassed: Some(COPIES),
+            bypassed: Some(COPY_CHANNEL),
             ..Shape::default()
         };
         let core = Core::new(shape);
@@ -217,7 +215,7 @@ impl VirtualCard {
                 let is_there = |&(at, _): &(u64, u32)| shared.board.has_register(at);
                 for (at, value) in words(offset, data).filter(is_there) {
                     shared.answer(shared.board.write32(at as u32, value));
-                    shared.follow_enable(at, value);
+                    shared.follow_page(at, value);
                 }
             }
             CORE_BAR => {
@@ -389,7 +387,7 @@ impl Shared {
 
     /// Notes a write to a rank's page: to its interrupt enable register, and to its host ring. While
     /// completions are copied, a guest may wait for them without an access.
-    fn follow_enable(&self, at: u64, value: u32) {
+    fn follow_page(&self, at: u64, value: u32) {
         let (page, register) = (at / PAGE, (at % PAGE) as u32);
         let Some(rank) = page.checked_sub(1).filter(|&rank| rank < 32) else {
             return;

@@ -29,6 +29,14 @@ pub const fn rank_page(local_rank: u32) -> u32 {
 /// Byte offset in the BAR of the page of the links ([`links`]), on a board whose links are cables.
 pub const LINKS_PAGE: u32 = 32 * PAGE_BYTES;
 
+/// Maximum number of bytes that a host writes to node memory through the memory BAR. The DMA moves
+/// longer data.
+pub const MEMORY_BAR_WRITE: usize = 2048;
+/// Maximum number of bytes that a host reads from node memory through the memory BAR.
+pub const MEMORY_BAR_READ: usize = 16;
+/// The channel of XDMA from the card to the host that copies completions. It has no other transfers.
+pub const COPY_CHANNEL: u32 = 1;
+
 /// Byte address on the memory BAR, and on the AXI4 port, of the board's page. The pages lie behind
 /// the node memories of all ranks, at a power of two that is at least the size of the pages.
 #[must_use]

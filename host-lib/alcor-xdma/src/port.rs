@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use alcor::{
     BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
 };
-use alcor_abi::CQ_ENTRY_BYTES;
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
-use alcor_abi::rank::{CAUSES, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
+use alcor_abi::rank::{CAUSES, HOST_RING, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
+use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, MEMORY_BAR_READ, MEMORY_BAR_WRITE};
 use xdma::{Bar, BarOffset, C2h, Card, CardAddr, CardLock, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
@@ -22,19 +22,13 @@ const LONG: Duration = Duration::from_secs(1);
 const SPIN: Duration = Duration::from_micros(60);
 /// Time for which a wait polls the ring in host memory before it reads a register of the board.
 const OWN_MEMORY: Duration = Duration::from_micros(10);
-/// Maximum number of bytes of a write to node memory through the BAR, and of a read. Longer
-/// transfers use the DMA.
-const BAR_WRITE: usize = 2048;
-const BAR_READ: usize = 16;
 /// Causes of which the ring in host memory tells.
 const REPORTED: Causes = Causes(causes::COMPLETION.mask() | causes::BARRIER.mask());
-/// The channel to the host that copies completions. It carries no other transfers.
-const COPIES: u32 = 1;
 
 /// Channels to the host that carry transfers.
 pub(crate) fn transfer_channels(card: &Card) -> Vec<u32> {
     let all = card.c2h_channels().into_iter();
-    all.filter(|&number| number != COPIES).collect()
+    all.filter(|&number| number != COPY_CHANNEL).collect()
 }
 
 pub(crate) struct XdmaPort {
@@ -229,7 +223,7 @@ impl Port for XdmaPort {
 
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
         let to = self.place_of(at, data.len())?;
-        if let Some(memory) = self.short(at, data.len(), BAR_WRITE) {
+        if let Some(memory) = self.short(at, data.len(), MEMORY_BAR_WRITE) {
             let (words, _) = data.as_chunks();
             let mut place = u64::from(at.0);
             for word in words {
@@ -247,7 +241,7 @@ impl Port for XdmaPort {
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
         let from = self.place_of(at, data.len())?;
-        if let Some(memory) = self.short(at, data.len(), BAR_READ) {
+        if let Some(memory) = self.short(at, data.len(), MEMORY_BAR_READ) {
             let mut place = u64::from(at.0);
             for word in data.as_chunks_mut().0 {
                 *word = self.checked(memory.read32(BarOffset(place)))?.to_le_bytes();
@@ -270,7 +264,7 @@ impl Port for XdmaPort {
     fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>> {
         let bytes = (entries * CQ_ENTRY_BYTES) as usize;
         self.ring = match self.memory {
-            Some(_) => self.checked(self.board.card().pin(COPIES, bytes))?,
+            Some(_) => self.checked(self.board.card().pin(COPY_CHANNEL, bytes))?,
             None => None,
         };
         self.looked = (0, 0);
@@ -327,6 +321,12 @@ impl Port for XdmaPort {
 
 impl Drop for XdmaPort {
     fn drop(&mut self) {
+        // The memory of the ring is freed: no copy may be asked for any more. The read returns after
+        // the write has arrived. A card that does not answer copies nothing either.
+        if self.ring.is_some() {
+            let _ = self.page.write32(place(PageOffset(HOST_RING)), 0);
+            let _ = self.page.read32(place(PageOffset(CAUSES)));
+        }
         let survives = self.survives == Some(true);
         self.board.detach(self.rank, self.has_left, survives, || {
             // A card that does not answer can't be reset. The waits of the others report that.

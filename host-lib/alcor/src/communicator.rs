@@ -604,14 +604,7 @@ impl Communicator {
         let mut buffer = vec![0; schedule.buffer];
         buffer[..bytes.len()].copy_from_slice(&bytes);
         let task = Task {
-            call: Call {
-                communicator: self.id(),
-                collective,
-                count: 0,
-                element: None,
-                operation: None,
-                root: None,
-            },
+            call: Call::new(self.id(), collective),
             members: Arc::clone(&self.shape.members),
             me: self.shape.me,
             schedule,
@@ -666,14 +659,7 @@ impl Communicator {
             .filter_map(|words| Offer::from_words(words))
             .collect();
         if offers.iter().any(|other| other.hash != hash) {
-            let call = Call {
-                communicator: self.id(),
-                collective,
-                count: 0,
-                element: None,
-                operation: None,
-                root: None,
-            };
+            let call = Call::new(self.id(), collective);
             let lists = self.shape.members.iter().zip(&offers);
             let others = lists.filter(|(_, other)| other.hash != hash);
             return Err(Error::CollectivesDiffer {

@@ -976,14 +976,7 @@ impl Communicator {
         if failed.is_empty() {
             return Ok(());
         }
-        let call = Call {
-            communicator: self.id(),
-            collective,
-            count: 0,
-            element: None,
-            operation: None,
-            root: None,
-        };
+        let call = Call::new(self.id(), collective);
         Err(rank.progress.failed(call.to_string(), failed))
     }
 

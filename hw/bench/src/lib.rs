@@ -26,6 +26,7 @@
 //! ([`Waves`]).
 
 mod answers;
+pub mod bundles;
 mod dut;
 mod mutants;
 mod random;

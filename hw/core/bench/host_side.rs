@@ -5,50 +5,13 @@
 
 use std::collections::VecDeque;
 
+use alcor_hw_bench::bundles::{DMA_ANSWER, DMA_REQUEST, LITE_ANSWER, LITE_REQUEST};
 use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
 const NODE_BYTES: u64 = 4096;
 /// Address of the pages on the AXI4 port.
 const PAGES: u64 = 1 << 17;
-
-const LITE_REQUEST: [(&str, usize); 8] = [
-    ("awvalid", 1),
-    ("awaddr", 18),
-    ("wvalid", 1),
-    ("wdata", 32),
-    ("bready", 1),
-    ("arvalid", 1),
-    ("araddr", 18),
-    ("rready", 1),
-];
-const LITE_ANSWER: [(&str, usize); 6] = [
-    ("awready", 1),
-    ("wready", 1),
-    ("bvalid", 1),
-    ("arready", 1),
-    ("rvalid", 1),
-    ("rdata", 32),
-];
-const DMA_REQUEST: [(&str, usize); 9] = [
-    ("awvalid", 1),
-    ("awaddr", 32),
-    ("wvalid", 1),
-    ("wlast", 1),
-    ("bready", 1),
-    ("arvalid", 1),
-    ("araddr", 32),
-    ("arlen", 8),
-    ("rready", 1),
-];
-const DMA_ANSWER: [(&str, usize); 6] = [
-    ("awready", 1),
-    ("wready", 1),
-    ("bvalid", 1),
-    ("arready", 1),
-    ("rvalid", 1),
-    ("rlast", 1),
-];
 
 /// The memory port's beat, latency and jitter, and register slices at the ports.
 const VARIANTS: [(u64, u64, u64, u64); 4] = [

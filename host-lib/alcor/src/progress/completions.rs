@@ -86,8 +86,18 @@ impl Progress {
         self.completions_are_taken()
     }
 
+    /// Handles new entries of the ring in host memory, and all pending causes if one may be pending
+    /// of which no entry tells.
+    pub(crate) fn take_in_copied(&mut self) -> Result<()> {
+        if self.registrations > 0 || self.messages.listens() {
+            self.take_in_pending()
+        } else {
+            self.take_copied()
+        }
+    }
+
     /// Takes the new entries of the ring in host memory.
-    pub(crate) fn take_copied(&mut self) -> Result<()> {
+    fn take_copied(&mut self) -> Result<()> {
         let before = self.ring.taken;
         loop {
             let (taken, entries) = (self.ring.taken, self.ring.entries);
@@ -107,10 +117,6 @@ impl Progress {
                     self.take_events()?;
                 }
                 self.take_barrier()?;
-                // No entry tells of a registration that has ended before the barrier.
-                if self.registrations > 0 {
-                    self.take_in_pending()?;
-                }
             }
         }
         if self.ring.taken == before {

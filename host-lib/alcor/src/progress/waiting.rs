@@ -309,7 +309,7 @@ impl Progress {
     fn take_in_wake(&mut self, wake: Wake) -> Result<()> {
         match wake {
             Wake::Raised(pending) => self.take_in(pending),
-            Wake::Copied => self.take_copied(),
+            Wake::Copied => self.take_in_copied(),
             Wake::Deadline => Ok(()),
         }
     }
@@ -382,7 +382,7 @@ impl Progress {
     fn poll_once(&mut self) -> Result<()> {
         // With a ring in host memory, most polls make no access to the board.
         if self.ring.is_pinned && !(self.polls + 1).is_multiple_of(LOOK_AT_CLOCK) {
-            self.take_copied()?;
+            self.take_in_copied()?;
         } else {
             self.wake_at_completion(1)?;
             self.take_in_pending()?;

@@ -4,29 +4,9 @@
 use std::collections::VecDeque;
 
 use alcor_abi::links;
+use alcor_hw_bench::bundles::{DMA_ANSWER, DMA_REQUEST, LITE_ANSWER, LITE_REQUEST};
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, Waves, soak};
 use rand::Rng;
-
-/// Members of `lite_request_t`.
-const REQUEST: [(&str, usize); 8] = [
-    ("awvalid", 1),
-    ("awaddr", 18),
-    ("wvalid", 1),
-    ("wdata", 32),
-    ("bready", 1),
-    ("arvalid", 1),
-    ("araddr", 18),
-    ("rready", 1),
-];
-/// Members of `lite_answer_t`.
-const ANSWER: [(&str, usize); 6] = [
-    ("awready", 1),
-    ("wready", 1),
-    ("bvalid", 1),
-    ("arready", 1),
-    ("rvalid", 1),
-    ("rdata", 32),
-];
 
 /// The members of a port, each with a lane for each struct.
 fn members<const N: usize>(
@@ -43,10 +23,10 @@ fn start(top: &str, params: &[(&str, u64)]) -> Dut {
         .blocks(&["abi", "common"])
         .source("core/rtl/axi_lite_port.sv")
         .source(&format!("board/u280/rtl/{top}.sv"))
-        .bundle("bus_i", &REQUEST)
-        .bundle("bus_o", &ANSWER)
-        .bundle("slaves_o", &REQUEST)
-        .bundle("slaves_i", &ANSWER);
+        .bundle("bus_i", &LITE_REQUEST)
+        .bundle("bus_o", &LITE_ANSWER)
+        .bundle("slaves_o", &LITE_REQUEST)
+        .bundle("slaves_i", &LITE_ANSWER);
     for (name, value) in params {
         recipe = recipe.param(name, *value);
     }
@@ -70,8 +50,8 @@ fn u280_lite_split() {
         arvalid,
         araddr,
         rready,
-    ] = members(&dut, "bus_i", 1, REQUEST);
-    let [awready, wready, bvalid, arready, rvalid, rdata] = members(&dut, "bus_o", 1, ANSWER);
+    ] = members(&dut, "bus_i", 1, LITE_REQUEST);
+    let [awready, wready, bvalid, arready, rvalid, rdata] = members(&dut, "bus_o", 1, LITE_ANSWER);
     let [
         to_awvalid,
         to_awaddr,
@@ -81,9 +61,9 @@ fn u280_lite_split() {
         to_arvalid,
         to_araddr,
         to_rready,
-    ] = members(&dut, "slaves_o", 2, REQUEST);
+    ] = members(&dut, "slaves_o", 2, LITE_REQUEST);
     let [s_awready, s_wready, s_bvalid, s_arready, s_rvalid, s_rdata] =
-        members(&dut, "slaves_i", 2, ANSWER);
+        members(&dut, "slaves_i", 2, LITE_ANSWER);
     let paces = [
         Pace::Always,
         Pace::Chance(0.5),
@@ -287,7 +267,7 @@ fn u280_links_registers() {
         arvalid,
         araddr,
         rready,
-    ] = members(&dut, "bus_i", 1, REQUEST);
+    ] = members(&dut, "bus_i", 1, LITE_REQUEST);
     let (rvalid, rdata) = (dut.pin("bus_o.rvalid"), dut.pin("bus_o.rdata"));
     let (status, counts) = (dut.lanes("status_i", 2), dut.lanes("counts_i", 16));
     let kinds = [
@@ -361,28 +341,6 @@ fn u280_user_irq_waves() {
         },
     );
 }
-
-/// Members of `dma_request_t`.
-const DMA_REQUEST: [(&str, usize); 9] = [
-    ("awvalid", 1),
-    ("awaddr", 32),
-    ("wvalid", 1),
-    ("wlast", 1),
-    ("bready", 1),
-    ("arvalid", 1),
-    ("araddr", 32),
-    ("arlen", 8),
-    ("rready", 1),
-];
-/// Members of `dma_answer_t`.
-const DMA_ANSWER: [(&str, usize); 6] = [
-    ("awready", 1),
-    ("wready", 1),
-    ("bvalid", 1),
-    ("arready", 1),
-    ("rvalid", 1),
-    ("rlast", 1),
-];
 
 /// What a master of the join has under way.
 struct Master {
