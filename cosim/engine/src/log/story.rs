@@ -350,6 +350,8 @@ struct Known {
     came: HashMap<(u32, u32), usize>,
     /// The last collective of each rank.
     collective_of: HashMap<u32, usize>,
+    /// The last command of each rank that ends as a barrier does.
+    barrier_of: HashMap<u32, usize>,
 }
 
 struct StoryBuilder<'a> {
@@ -523,7 +525,11 @@ impl StoryBuilder<'_> {
             }
             _ => false,
         };
-        if id.is_none() && operation.is_none() && !is_paper {
+        let is_barrier = matches!(
+            opcode,
+            Some(Opcode::Barrier | Opcode::Register | Opcode::Deregister)
+        );
+        if id.is_none() && operation.is_none() && !is_paper && !is_barrier {
             return;
         }
         let count = self.known.commands.entry(rank).or_default();
@@ -556,6 +562,9 @@ impl StoryBuilder<'_> {
         }
         if is_paper {
             self.known.paper.entry(rank).or_default().push_back(op);
+        }
+        if is_barrier {
+            self.known.barrier_of.insert(rank, op);
         }
         if let Some(context) = context {
             self.known.collectives.insert((board, context), op);
@@ -873,13 +882,24 @@ impl StoryBuilder<'_> {
         let (id, source) = (cq_entry::ID.get(entry), cq_entry::SOURCE.get(entry));
         let status = Status::from_bits(cq_entry::STATUS.get(entry));
         let track = Track::Rank(local, OfRank::Completions);
-        let slice = self.slice(board, track, span, format!("completion {id}"));
+        let is_barrier = cq_entry::BARRIER.get(entry) != 0;
+        let name = if is_barrier {
+            "end of a barrier".into()
+        } else {
+            format!("completion {id}")
+        };
+        let slice = self.slice(board, track, span, name);
         self.say(
             slice,
             "status",
             format!("{status:?}").replace("Some(", "").replace(')', ""),
         );
-        let Some(op) = self.known.by_id.get(&(rank, id)).copied() else {
+        let op = if is_barrier {
+            self.known.barrier_of.get(&rank)
+        } else {
+            self.known.by_id.get(&(rank, id))
+        };
+        let Some(&op) = op else {
             return;
         };
         self.belongs(slice, Some(op));
