@@ -2,14 +2,12 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::{memory_pages, rank_page};
+use alcor_abi::{MEMORY_BAR_LINE, memory_pages, rank_page};
 
 use crate::Shape;
 use crate::dma::{DmaIn, DmaMaster, DmaOut, Done, Purpose};
 use crate::profile::Figures;
 
-/// Bytes that a load from the memory BAR moves.
-const LOAD: usize = 8;
 /// Words of the AXI pins in front of read data, and in front of write data.
 const HEAD_IN: usize = 6;
 const HEAD_OUT: usize = 10;
@@ -106,7 +104,7 @@ impl Link {
         let due = now + self.figures.downstream;
         let (mut place, mut left, mut posts) = (self.place(rank, at), data, 0);
         while !left.is_empty() {
-            let room = self.beat - place as usize % self.beat;
+            let room = MEMORY_BAR_LINE - place as usize % MEMORY_BAR_LINE;
             let (now, rest) = left.split_at(room.min(left.len()));
             self.dma.post(due, rank, place, now);
             (place, left, posts) = (place + now.len() as u32, rest, posts + 1);
@@ -120,13 +118,18 @@ impl Link {
         self.dma.load_bar(due, rank, self.pages + address, 4);
     }
 
+    /// Number of loads of this range through the BAR.
+    pub(crate) fn loads(&self, rank: usize, at: u32, len: usize) -> usize {
+        let place = self.place(rank, at) as usize;
+        (place + len).div_ceil(MEMORY_BAR_LINE) - place / MEMORY_BAR_LINE
+    }
+
     /// Loads from node memory through the BAR, one load after the other. Returns the number of loads.
     pub(crate) fn load_bar(&mut self, now: u64, rank: usize, at: u32, len: usize) -> usize {
         let round_trip = self.figures.downstream + self.figures.upstream;
         let (mut place, mut left, mut loads) = (self.place(rank, at), len, 0);
         while left > 0 {
-            let room = LOAD.min(self.beat);
-            let bytes = left.min(room - place as usize % room);
+            let bytes = left.min(MEMORY_BAR_LINE - place as usize % MEMORY_BAR_LINE);
             let due = now + self.figures.downstream + loads as u64 * round_trip;
             self.dma.load_bar(due, rank, place, bytes);
             (place, left, loads) = (place + bytes as u32, left - bytes, loads + 1);

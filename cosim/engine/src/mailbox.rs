@@ -4,7 +4,7 @@
 //! While the clock runs, this code does not lock, allocate or print, except at the end of a wait.
 
 use alcor::{Note, Topology};
-use alcor_abi::MEMORY_BAR_READ;
+use alcor_abi::MEMORY_BAR_LOADS;
 use crc32fast::Hasher;
 use verimodel::{Dpi, Flow};
 
@@ -458,7 +458,7 @@ impl Mailbox {
                     link.read(now, rank, *address);
                     lane.loads = 1;
                 }
-                Some(Want::Load { at, len }) if *len <= MEMORY_BAR_READ => {
+                Some(Want::Load { at, len }) if link.loads(rank, *at, *len) <= MEMORY_BAR_LOADS => {
                     lane.loads = link.load_bar(now, rank, *at, *len);
                 }
                 Some(Want::Load { at, len }) => link.load(now, rank, *at, *len),

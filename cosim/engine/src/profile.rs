@@ -54,6 +54,10 @@ impl fmt::Display for Profile {
 ///
 /// A Gen3 x16 link carries a payload of about 12.8 GB/s, which is the limit of transfers. The DMA
 /// port of a board with beats of 256 bits carries 8 GB/s at 250 MHz.
+///
+/// The host has the vector registers of AVX-512: a load or store of node memory moves up to 64 bytes,
+/// aligned ([`MEMORY_BAR_LINE`](alcor_abi::MEMORY_BAR_LINE)). The next load begins when the load has
+/// returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
     /// From a store, or a read request, that leaves the host to its first cycle on the AXI pins.

@@ -32,8 +32,12 @@ pub const LINKS_PAGE: u32 = 32 * PAGE_BYTES;
 /// Maximum number of bytes that a host writes to node memory through the memory BAR. The DMA moves
 /// longer data.
 pub const MEMORY_BAR_WRITE: usize = 2048;
-/// Maximum number of bytes that a host reads from node memory through the memory BAR.
-pub const MEMORY_BAR_READ: usize = 16;
+/// Maximum number of loads by which a host reads from node memory through the memory BAR. Each load is
+/// a round trip, and moves up to [`MEMORY_BAR_LINE`] bytes. The DMA moves longer data.
+pub const MEMORY_BAR_LOADS: usize = 2;
+/// Bytes of the widest load or store through the memory BAR, aligned to this number: a register of
+/// AVX-512.
+pub const MEMORY_BAR_LINE: usize = 64;
 /// The channel of XDMA from the card to the host that copies completions. It has no other transfers.
 pub const COPY_CHANNEL: u32 = 1;
 

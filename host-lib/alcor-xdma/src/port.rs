@@ -8,7 +8,7 @@ use alcor::{
 };
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, HOST_RING, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
-use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, MEMORY_BAR_READ, MEMORY_BAR_WRITE};
+use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, MEMORY_BAR_LOADS, MEMORY_BAR_WRITE};
 use xdma::{Bar, BarOffset, C2h, Card, CardAddr, CardLock, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
@@ -176,12 +176,6 @@ impl XdmaPort {
         Ok(())
     }
 
-    /// The BAR of node memory, for a transfer that is short and consists of words.
-    fn short(&self, at: NodeAddr, bytes: usize, most: usize) -> Option<&Bar> {
-        let is_short = bytes <= most && bytes.is_multiple_of(4) && at.0.is_multiple_of(4);
-        self.memory.as_ref().filter(|_| is_short)
-    }
-
     /// Writes IRQ_ENABLE, unless it has this value.
     fn enable(&mut self, causes: Causes) -> Result<()> {
         if self.enabled != causes {
@@ -223,14 +217,11 @@ impl Port for XdmaPort {
 
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
         let to = self.place_of(at, data.len())?;
-        if let Some(memory) = self.short(at, data.len(), MEMORY_BAR_WRITE) {
-            let (words, _) = data.as_chunks();
-            let mut place = u64::from(at.0);
-            for word in words {
-                let written = memory.write32(BarOffset(place), u32::from_le_bytes(*word));
-                self.checked(written)?;
-                place += 4;
-            }
+        let is_short = data.len() <= MEMORY_BAR_WRITE
+            && data.len().is_multiple_of(4)
+            && at.0.is_multiple_of(4);
+        if is_short && let Some(memory) = &self.memory {
+            self.checked(memory.write(BarOffset(u64::from(at.0)), data))?;
             self.has_posted = true;
             return Ok(());
         }
@@ -241,13 +232,11 @@ impl Port for XdmaPort {
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
         let from = self.place_of(at, data.len())?;
-        if let Some(memory) = self.short(at, data.len(), MEMORY_BAR_READ) {
-            let mut place = u64::from(at.0);
-            for word in data.as_chunks_mut().0 {
-                *word = self.checked(memory.read32(BarOffset(place)))?.to_le_bytes();
-                place += 4;
-            }
-            return Ok(());
+        let place = BarOffset(u64::from(at.0));
+        if let Some(memory) = &self.memory
+            && memory.loads(place, data.len()) <= MEMORY_BAR_LOADS
+        {
+            return self.checked(memory.read(place, data));
         }
         self.flush()?;
         let result = self.from_card.read(from, data);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::nodes::Mapping;
+use crate::nodes::{Mapping, WIDEST};
 use crate::{BarOffset, Error, Result};
 
 /// A mapped BAR.
@@ -148,6 +148,95 @@ impl Bar {
         Ok(())
     }
 
+    /// Number of loads of [`Bar::read`] for this range. Each load is a round trip to the card.
+    ///
+    /// A load moves up to 64 bytes: as many as the processor's vector registers hold, and 16 in the
+    /// guest of a hypervisor.
+    #[must_use]
+    pub fn loads(&self, offset: BarOffset, bytes: usize) -> usize {
+        let width = self.memory.widest() as u64;
+        let end = offset.0.saturating_add(bytes as u64);
+        (end.div_ceil(width) - offset.0 / width) as usize
+    }
+
+    /// Reads memory by the widest loads of the processor ([`Bar::loads`]). The loads may read up to
+    /// 63 bytes in front of the range and behind it, so this is no way to read registers.
+    ///
+    /// # Errors
+    /// [`Error::Beyond`], before any access; [`Error::DeadLink`].
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::BarOffset;
+    /// use xdma::standin::{Memory, Shape, StandIn};
+    ///
+    /// let shape = Shape { bypass_bytes: 0x1000, ..Shape::default() };
+    /// let standin = StandIn::with(shape, Memory::new(0x1000))?;
+    /// let memory = standin.machine().only_card()?.bypass_bar()?;
+    /// memory.write(BarOffset(0x24), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])?;
+    ///
+    /// let mut data = [0; 5];
+    /// memory.read(BarOffset(0x26), &mut data)?;
+    /// assert_eq!(data, [3, 4, 5, 6, 7]);
+    /// assert_eq!(memory.loads(BarOffset(0x26), 5), 2);
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
+    pub fn read(&self, offset: BarOffset, data: &mut [u8]) -> Result<()> {
+        let width = self.memory.widest();
+        let (mut at, mut left) = (self.range(offset, data.len())?, &mut *data);
+        let mut buffer = [0; WIDEST];
+        let unit = &mut buffer[..width.min(WIDEST)];
+        while !left.is_empty() {
+            let skip = at % width;
+            let now = left.len().min(width - skip);
+            if let [word] = unit.as_chunks_mut::<8>().0 {
+                *word = self.memory.read64(at - skip).to_le_bytes();
+            } else {
+                self.memory.read_unit(at - skip, unit);
+            }
+            let (part, rest) = left.split_at_mut(now);
+            part.copy_from_slice(&unit[skip..skip + now]);
+            (at, left) = (at + now, rest);
+        }
+        if data.iter().all(|&byte| byte == u8::MAX) {
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Writes memory by the widest stores that the alignment of the place allows. The stores are
+    /// posted, as those of [`Bar::write32`], and keep their order.
+    ///
+    /// # Errors
+    /// [`Error::Misaligned`] unless place and length are multiples of 4, and [`Error::Beyond`], both
+    /// before any access.
+    pub fn write(&self, offset: BarOffset, data: &[u8]) -> Result<()> {
+        let misaligned = offset.0 % 4 + data.len() as u64 % 4;
+        if misaligned != 0 {
+            return Err(Error::Misaligned {
+                node: self.node.clone(),
+                at: crate::At::bytes(offset.0, data.len() as u64),
+                multiple: 4,
+            });
+        }
+        let (mut at, mut left) = (self.range(offset, data.len())?, data);
+        while !left.is_empty() {
+            // Powers of two: the place's alignment, and no more than what is left.
+            let aligned = 1 << at.trailing_zeros().min(WIDEST.ilog2());
+            let width = aligned.min(1 << left.len().ilog2());
+            let (unit, rest) = left.split_at(width.min(self.memory.widest()));
+            if let [word] = unit.as_chunks::<4>().0 {
+                self.memory.write32(at, u32::from_le_bytes(*word));
+            } else if let [word] = unit.as_chunks::<8>().0 {
+                self.memory.write64(at, u64::from_le_bytes(*word));
+            } else {
+                self.memory.write_unit(at, unit);
+            }
+            (at, left) = (at + unit.len(), rest);
+        }
+        Ok(())
+    }
+
     /// Checks that the card still answers. Does nothing without [`Bar::watch`].
     ///
     /// # Errors
@@ -172,12 +261,16 @@ impl Bar {
                 multiple: bytes,
             });
         }
-        match offset.0.checked_add(bytes) {
+        self.range(offset, bytes as usize)
+    }
+
+    fn range(&self, offset: BarOffset, bytes: usize) -> Result<usize> {
+        match offset.0.checked_add(bytes as u64) {
             Some(end) if end <= self.bytes() => Ok(offset.0 as usize),
             _ => Err(Error::Beyond {
                 node: self.node.clone(),
                 offset,
-                bytes,
+                bytes: bytes as u64,
                 size: self.bytes(),
             }),
         }

@@ -11,9 +11,11 @@ use std::path::Path;
 use std::time::Duration;
 
 mod system;
+mod wide;
 
 pub use system::System;
 pub(crate) use system::{Bar, wait_readable};
+pub(crate) use wide::WIDEST;
 
 /// Opens device nodes.
 pub trait Nodes: Debug + Send + Sync {
@@ -72,6 +74,25 @@ pub trait Mapping: Send + Sync {
     fn read64(&self, offset: usize) -> u64;
     /// Writes 64 bits.
     fn write64(&self, offset: usize, value: u64);
+
+    /// Width of the widest access in bytes: 8, 16, 32 or 64.
+    fn widest(&self) -> usize {
+        8
+    }
+
+    /// Reads a unit, of 16 bytes or more up to [`Mapping::widest`].
+    fn read_unit(&self, offset: usize, unit: &mut [u8]) {
+        for (place, word) in unit.as_chunks_mut().0.iter_mut().enumerate() {
+            *word = self.read64(offset + 8 * place).to_le_bytes();
+        }
+    }
+
+    /// Writes a unit, of 16 bytes or more up to [`Mapping::widest`].
+    fn write_unit(&self, offset: usize, unit: &[u8]) {
+        for (place, word) in unit.as_chunks().0.iter().enumerate() {
+            self.write64(offset + 8 * place, u64::from_le_bytes(*word));
+        }
+    }
 }
 
 /// The node of a DMA channel. Each call is one system call, which may move fewer bytes than

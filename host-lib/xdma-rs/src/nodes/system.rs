@@ -11,7 +11,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::{Dma, EventNode, Mapping, Nodes, Way};
+use super::{Dma, EventNode, Mapping, Nodes, Way, wide};
 
 /// Opens the kernel's device nodes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,6 +58,17 @@ impl Bar {
         is_there.then(|| self.0.as_mut_ptr().wrapping_add(offset).cast())
     }
 
+    /// The address of a unit, if the unit is in the mapping, aligned, and not too wide.
+    #[cfg(target_arch = "x86_64")]
+    fn unit(&self, offset: usize, width: usize) -> Option<*mut u8> {
+        let end = offset.checked_add(width)?;
+        let is_there = end <= self.0.len()
+            && width <= wide::widest()
+            && width.is_power_of_two()
+            && offset.is_multiple_of(width);
+        is_there.then(|| self.0.as_mut_ptr().wrapping_add(offset))
+    }
+
     fn read<T: Copy>(&self, offset: usize, ones: T) -> T {
         match self.place::<T>(offset) {
             // SAFETY: `place` is in the mapping, which lives as long as `self`. `place` is aligned,
@@ -91,6 +102,31 @@ impl Mapping for Bar {
     }
     fn write64(&self, offset: usize, value: u64) {
         self.write(offset, value);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn widest(&self) -> usize {
+        wide::widest()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn read_unit(&self, offset: usize, unit: &mut [u8]) {
+        let width = unit.len();
+        match self.unit(offset, width) {
+            // SAFETY: `place` is in the mapping, which lives as long as `self`, and is a multiple of
+            // `width`. `unit` has as many bytes. `unit` returns no wider place than the processor has
+            // registers.
+            Some(place) => unsafe { wide::copy(place, unit.as_mut_ptr(), width) },
+            None => unit.fill(u8::MAX),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn write_unit(&self, offset: usize, unit: &[u8]) {
+        if let Some(place) = self.unit(offset, unit.len()) {
+            // SAFETY: as for `read_unit`; the mapping is writable.
+            unsafe { wide::copy(unit.as_ptr(), place, unit.len()) }
+        }
     }
 }
 
@@ -150,6 +186,7 @@ impl EventNode for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BarOffset;
 
     /// A temporary file of zeros.
     fn file(bytes: u64) -> tempfile::NamedTempFile {
@@ -221,5 +258,39 @@ mod tests {
         assert_eq!(value, [1, 0, 0, 0]);
         drop(write);
         assert!(event.poll(None).is_err(), "the other end is closed");
+    }
+
+    #[test]
+    fn any_range_is_written_and_read_by_wide_accesses() {
+        let bytes = 4096;
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(bytes as u64).expect("its length");
+        let mapping = MmapOptions::new().len(bytes).map_raw(&file);
+        let bar = crate::Bar::new(Box::new(Bar(mapping.expect("a mapping"))), "bar".into());
+        let mut expected = vec![0; bytes];
+        let mut seed = 1_u32;
+        let mut below = |limit: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as usize % limit
+        };
+        for round in 0..2000 {
+            let words = below(80);
+            let at = 4 * below(bytes / 4 - words + 1);
+            let data: Vec<u8> = (0..4 * words)
+                .map(|byte| (byte * 7 + round) as u8)
+                .collect();
+            bar.write(BarOffset(at as u64), &data).expect("a write");
+            expected[at..at + data.len()].copy_from_slice(&data);
+            let length = below(200);
+            let from = below(bytes - length + 1);
+            let mut found = vec![0; length];
+            bar.read(BarOffset(from as u64), &mut found)
+                .expect("a read");
+            assert_eq!(found, expected[from..from + length], "round {round}");
+        }
+        assert!(bar.read(BarOffset(4090), &mut [0; 7]).is_err());
+        assert!(bar.write(BarOffset(4092), &[0; 8]).is_err());
+        assert!(bar.write(BarOffset(2), &[0; 2]).is_err());
+        assert!(bar.write(BarOffset(2), &[0; 4]).is_err());
     }
 }
