@@ -5,10 +5,12 @@
 //! that the other rank has put into the ring. The second word counts the bytes that the other rank
 //! has taken from this rank's fragments.
 //!
-//! A fragment is put first and its count after it. Puts of one rank to another arrive in the order
-//! in which they were posted. A rank that waits reads its words, copies the received fragments into
-//! host memory at once, and returns its count from time to time. So a ring never stays full while
-//! its owner is in the library, in whatever order messages are received.
+//! Fragments to one rank that are sent at the same time are one put. It begins at a multiple of
+//! [`LINE`], so a host behind PCIe reads short fragments by one load. The count is put after it. Puts
+//! of one rank to another arrive in the order in which they were posted. A rank that waits reads its
+//! words, copies the received fragments into host memory at once, and returns its count from time to
+//! time. So a ring never stays full while its owner is in the library, in whatever order messages
+//! are received.
 
 use std::collections::VecDeque;
 
@@ -16,9 +18,11 @@ use crate::progress::Progress;
 use crate::transfer::{Transfer, TransferKind, WindowName};
 use crate::{GlobalRank, NodeAddr, Region, Result};
 
-/// Bytes before the payload of a fragment. Fragments are padded to a multiple of this size, so a
-/// header always fits before the end of a ring.
-const HEADER: u32 = 32;
+/// Bytes before the payload of a fragment: the count behind the put, communicator, sequence, [`kind`].
+/// Fragments are padded to a multiple of this size.
+const HEADER: usize = 16;
+/// Every put of fragments takes a multiple of this size of the ring, in bytes.
+const LINE: usize = alcor_abi::MEMORY_BAR_LINE;
 /// Range of the size of a ring, in bytes.
 const RING: std::ops::RangeInclusive<u32> = 256..=16 << 10;
 /// All rings together take at most this fraction of node memory: 1/SHARE.
@@ -55,6 +59,20 @@ pub(crate) struct Message {
     pub(crate) from: GlobalRank,
     pub(crate) label: Label,
     pub(crate) data: Vec<u8>,
+}
+
+/// The fourth word of a fragment.
+mod kind {
+    use alcor_abi::Field;
+
+    /// The [`Stream`](super::Stream).
+    pub(super) const STREAM: Field = Field::new(0, 4);
+    /// The message ends with this fragment.
+    pub(super) const LAST: Field = Field::new(4, 1);
+    /// No fragment follows up to the end of the line.
+    pub(super) const PADDING: Field = Field::new(5, 1);
+    /// Bytes of the payload.
+    pub(super) const BYTES: Field = Field::new(8, 24);
 }
 
 #[derive(Debug)]
@@ -101,7 +119,7 @@ impl Shape {
 
     /// Size of the window in bytes: put counts, taken counts, rings.
     pub(crate) fn inbox_bytes(self) -> u32 {
-        self.ranks * (8 + self.ring)
+        self.ring_of(self.ranks)
     }
 
     /// Size of the source of puts in bytes: taken counts, and mirrors of the rings at other ranks.
@@ -123,7 +141,7 @@ impl Shape {
     }
 
     fn ring_of(self, rank: u32) -> u32 {
-        8 * self.ranks + rank * self.ring
+        self.counts_bytes().next_multiple_of(LINE as u32) + rank * self.ring
     }
 
     fn taken_cell(self, of: u32) -> u32 {
@@ -155,6 +173,13 @@ fn word(bytes: &[u8], index: u32) -> u32 {
         Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
         _ => 0,
     }
+}
+
+/// Adds a header, whose count is 0.
+fn push_header(data: &mut Vec<u8>, label: Option<Label>, kind: u32) {
+    let (communicator, sequence) = label.map_or((0, 0), |it| (it.communicator, it.sequence));
+    let words = [0, communicator, sequence, kind];
+    data.extend(words.iter().flat_map(|word| word.to_le_bytes()));
 }
 
 impl Mail {
@@ -252,75 +277,72 @@ impl Mail {
         mut sent: impl FnMut(Label),
     ) -> Result<()> {
         for to in 0..self.shape.ranks {
-            while let Some(label) = self.push_fragment(progress, to)? {
-                sent(label);
-            }
+            while self.push_line(progress, to, &mut sent)? {}
         }
         Ok(())
     }
 
-    /// Puts fragments of the first message to `to`. Returns the label once the message has been
-    /// sent completely, or `None` if there is no room.
-    fn push_fragment(&mut self, progress: &mut Progress, to: u32) -> Result<Option<Label>> {
+    /// Puts fragments of the first messages to `to`, as many as one put has room for. Returns whether
+    /// there were any.
+    fn push_line(
+        &mut self,
+        progress: &mut Progress,
+        to: u32,
+        sent: &mut impl FnMut(Label),
+    ) -> Result<bool> {
         let shape = self.shape;
         let lane = &mut self.lanes[to as usize];
-        let Some(message) = lane.queue.front_mut() else {
-            return Ok(None);
-        };
-        loop {
-            let at = lane.put % shape.ring;
-            let in_use = lane.put.wrapping_sub(lane.taken_there);
-            let room = (shape.ring - in_use)
-                .min(shape.ring - at)
-                .min(shape.ring / 4);
-            if room < HEADER {
-                return Ok(None);
-            }
+        let at = lane.put % shape.ring;
+        let in_use = lane.put.wrapping_sub(lane.taken_there);
+        let room = (shape.ring - in_use)
+            .min(shape.ring - at)
+            .min(shape.ring / 4);
+        self.scratch.clear();
+        while let Some(message) = lane.queue.front_mut()
+            && self.scratch.len() + 2 * HEADER <= room as usize
+        {
             let left = message.data.len() - message.sent;
-            let payload = left.min((room - HEADER) as usize);
-            let end = (HEADER + payload as u32).next_multiple_of(HEADER);
-            let put = lane.put.wrapping_add(end);
+            let payload = left.min(room as usize - self.scratch.len() - HEADER);
+            let is_last = payload == left;
+            let kind = kind::STREAM.put(message.label.stream as u32)
+                | kind::LAST.put(u32::from(is_last))
+                | kind::BYTES.put(payload as u32);
+            push_header(&mut self.scratch, Some(message.label), kind);
             let part = &message.data[message.sent..message.sent + payload];
-            let header = [
-                put,
-                message.label.communicator,
-                message.label.sequence,
-                message.label.stream as u32,
-                message.data.len() as u32,
-                payload as u32,
-                0,
-                0,
-            ];
-            self.scratch.clear();
-            self.scratch
-                .extend(header.iter().flat_map(|word| word.to_le_bytes()));
             self.scratch.extend_from_slice(part);
-            let mirror = NodeAddr(self.outbox.addr().0 + shape.mirror_of(to) + at);
-            progress.port.write_memory(mirror, &self.scratch)?;
-            let target = GlobalRank(to);
-            let to_me = |offset, local, length| Transfer {
-                kind: TransferKind::Put,
-                target,
-                window: WindowName::Slot(self.slot),
-                offset,
-                local,
-                length,
-            };
-            progress.quiet_put(&to_me(
-                shape.ring_of(self.me) + at,
-                mirror,
-                HEADER + payload as u32,
-            ))?;
-            // The count is a part of the fragment, so it can't change before the put reads it.
-            progress.quiet_put(&to_me(shape.put_count(self.me), mirror, 4))?;
-            lane.put = put;
+            let end = self.scratch.len().next_multiple_of(HEADER);
+            self.scratch.resize(end, 0);
             message.sent += payload;
-            if message.sent == message.data.len() {
-                let label = message.label;
-                lane.queue.pop_front();
-                return Ok(Some(label));
+            if !is_last {
+                break;
             }
+            sent(message.label);
+            lane.queue.pop_front();
         }
+        if self.scratch.is_empty() {
+            return Ok(false);
+        }
+        let lines = self.scratch.len().next_multiple_of(LINE);
+        if self.scratch.len() < lines {
+            push_header(&mut self.scratch, None, kind::PADDING.mask());
+        }
+        lane.put = lane.put.wrapping_add(lines as u32);
+        // The count is a part of the first fragment, so it can't change before the put reads it.
+        self.scratch[..4].copy_from_slice(&lane.put.to_le_bytes());
+        let mirror = NodeAddr(self.outbox.addr().0 + shape.mirror_of(to) + at);
+        progress.port.write_memory(mirror, &self.scratch)?;
+        let to_me = |offset, local, length| Transfer {
+            kind: TransferKind::Put,
+            target: GlobalRank(to),
+            window: WindowName::Slot(self.slot),
+            offset,
+            local,
+            length,
+        };
+        let ring = shape.ring_of(self.me) + at;
+        progress.quiet_put(&to_me(ring, mirror, self.scratch.len() as u32))?;
+        progress.quiet_put(&to_me(shape.put_count(self.me), mirror, 4))?;
+        Ok(true)
     }
 
     /// Reads the received fragments and returns the completed messages.
@@ -341,12 +363,17 @@ impl Mail {
                 let ring = NodeAddr(base.0 + shape.ring_of(from) + at);
                 progress.port.read_memory(ring, &mut self.scratch)?;
                 lane.taken = lane.taken.wrapping_add(here);
-                let mut rest = &self.scratch[..];
-                while let Some((header, after)) = rest.split_at_checked(HEADER as usize) {
-                    let payload = (word(header, 5) as usize).min(after.len());
-                    let padded = payload.next_multiple_of(HEADER as usize).min(after.len());
-                    messages.extend(lane.fragment(from, header, &after[..payload]));
-                    rest = &after[padded..];
+                let mut place = 0;
+                while let Some(header) = self.scratch.get(place..place + HEADER) {
+                    place += HEADER;
+                    let kind = word(header, 3);
+                    if kind::PADDING.get(kind) != 0 {
+                        place = place.next_multiple_of(LINE);
+                        continue;
+                    }
+                    let end = (place + kind::BYTES.get(kind) as usize).min(self.scratch.len());
+                    messages.extend(lane.fragment(from, header, &self.scratch[place..end]));
+                    place = end.next_multiple_of(HEADER);
                 }
             }
             if lane.taken.wrapping_sub(lane.acknowledged) >= shape.ring / 4 {
@@ -372,12 +399,13 @@ impl Mail {
 impl Lane {
     /// Adds a fragment. Returns the message that the fragment completes.
     fn fragment(&mut self, from: u32, header: &[u8], payload: &[u8]) -> Option<Message> {
+        let kind = word(header, 3);
         let mut message = self.partial.take().unwrap_or_else(|| Message {
             from: GlobalRank(from),
             label: Label {
                 communicator: word(header, 1),
                 sequence: word(header, 2),
-                stream: match word(header, 3) {
+                stream: match kind::STREAM.get(kind) {
                     0 => Stream::Agreement,
                     1 => Stream::Data,
                     2 => Stream::Here,
@@ -389,7 +417,7 @@ impl Lane {
             data: Vec::new(),
         });
         message.data.extend_from_slice(payload);
-        if message.data.len() < word(header, 4) as usize {
+        if kind::LAST.get(kind) == 0 {
             self.partial = Some(message);
             return None;
         }

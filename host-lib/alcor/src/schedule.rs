@@ -18,7 +18,14 @@ pub(crate) enum Step {
     Store(GlobalRank, Range<usize>),
     /// Combines the received data with the whole buffer.
     Combine(GlobalRank),
+    /// Combines the second part of the buffer with the first.
+    Fold(Range<usize>, Range<usize>),
 }
+
+/// Maximum length of a vector that each member sends to all others, in bytes.
+const DIRECT_BYTES: usize = 64;
+/// Maximum number of members that send to all others.
+pub(crate) const DIRECT_MEMBERS: usize = 8;
 
 /// A rank's part of a collective.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,8 +81,50 @@ impl Group<'_> {
         place == 0
     }
 
+    /// Combines short vectors of a few members. Each member sends its vector to all others, and
+    /// combines all vectors in the order of the tree. So no message waits for another.
+    fn direct_allreduce(&self, bytes: usize) -> Schedule {
+        let me = self.members[self.me];
+        let boards = self.tree.boards();
+        let members = || boards.iter().flat_map(|board| &board.members);
+        let vector = |place: usize| place * bytes..(place + 1) * bytes;
+        let mine = vector(
+            members()
+                .position(|&member| member == me)
+                .unwrap_or_default(),
+        );
+        let others = || (0..).zip(members()).filter(|&(_, &member)| member != me);
+        let mut steps: Vec<Step> = others()
+            .map(|(_, &to)| Step::Send(to, mine.clone()))
+            .collect();
+        steps.extend(others().map(|(place, &from)| Step::Store(from, vector(place))));
+        // The places of the boards' sums.
+        let mut sums = Vec::new();
+        let mut place = 0;
+        for board in boards {
+            let end = place + board.members.len();
+            steps.extend((place + 1..end).map(|other| Step::Fold(vector(place), vector(other))));
+            sums.push(place);
+            place = end;
+        }
+        for stage in self.tree.stages() {
+            let pairs =
+                (0..stage.pairs as usize).map(|i| (sums[i], sums[i + stage.distance as usize]));
+            steps.extend(pairs.map(|(sum, other)| Step::Fold(vector(sum), vector(other))));
+        }
+        Schedule {
+            steps,
+            buffer: place * bytes,
+            load: vec![(0..bytes, mine.start)],
+            keep: vec![(0..bytes, 0)],
+        }
+    }
+
     /// Combines vectors of `bytes` bytes by the tree. Every rank gets the result.
     pub(crate) fn allreduce(&self, bytes: usize) -> Schedule {
+        if bytes <= DIRECT_BYTES && self.size() <= DIRECT_MEMBERS {
+            return self.direct_allreduce(bytes);
+        }
         let (label, _) = self.place();
         let board = &self.tree.boards()[label as usize];
         let mut steps = Vec::new();
@@ -358,6 +407,13 @@ mod tests {
         wires: HashMap<(GlobalRank, GlobalRank), VecDeque<Vec<String>>>,
     }
 
+    fn combine(mine: &mut [String], theirs: Vec<String>) {
+        for (mine, theirs) in mine.iter_mut().zip(theirs) {
+            let (a, b) = (mine.clone().min(theirs.clone()), mine.clone().max(theirs));
+            *mine = format!("({a}{b})");
+        }
+    }
+
     /// Runs the schedules of all members in an order derived from `seed`. Returns the results by
     /// rank.
     fn run(
@@ -406,14 +462,12 @@ mod tests {
                         continue;
                     }
                 },
+                Step::Fold(range, other) => {
+                    let theirs = machine.buffers[who][other.clone()].to_vec();
+                    combine(&mut machine.buffers[who][range.clone()], theirs);
+                }
                 Step::Combine(from) => match take(from) {
-                    Some(data) => {
-                        for (mine, theirs) in machine.buffers[who].iter_mut().zip(data) {
-                            let (a, b) =
-                                (mine.clone().min(theirs.clone()), mine.clone().max(theirs));
-                            *mine = format!("({a}{b})");
-                        }
-                    }
+                    Some(data) => combine(&mut machine.buffers[who], data),
                     None => {
                         idle += 1;
                         continue;

@@ -1,8 +1,8 @@
 //! Collectives in software: their state and their progress.
 //!
 //! A collective has two parts that run at the same time. In the agreement the members compare their
-//! calls by dissemination, and thereby find out that all members have called. The [`Schedule`]
-//! moves the data. The collective ends when both parts have ended. If the calls differ, the
+//! calls, and thereby find out that all members have called: a few members send their calls to one
+//! another, more members compare them by dissemination. The [`Schedule`] moves the data. The collective ends when both parts have ended. If the calls differ, the
 //! collective ends with the difference at every member, and no destination is written. If the
 //! communicator has a row, the members also compare their calls by a herald in hardware. Otherwise
 //! a member that called a collective in hardware would never be found. The collectives of a
@@ -25,7 +25,7 @@ use crate::mail::{Label, Mail, Message, Stream};
 use crate::operation::Combine;
 use crate::progress::Progress;
 use crate::request::{CollectiveDescriptor, Held, Outcome, Request};
-use crate::schedule::{Schedule, Step};
+use crate::schedule::{DIRECT_MEMBERS, Schedule, Step};
 use crate::{Cycle, GlobalRank, NodeAddr, Operation, Result};
 
 /// The smallest and the largest value of each property, over the members known so far.
@@ -36,9 +36,6 @@ struct Signature {
     high: CallWords,
 }
 
-/// Size of a [`Signature`] in bytes.
-const SIGNATURE: usize = 40;
-
 impl Signature {
     fn of(call: &Call) -> Signature {
         let fields = call.to_words();
@@ -48,19 +45,40 @@ impl Signature {
         }
     }
 
+    /// Returns 8 bytes as long as all calls are the same, and all words otherwise.
     fn to_bytes(self) -> Vec<u8> {
+        let [collective, count, element, operation, root] = self.low;
+        let rest = [collective, element, operation, root].map(u8::try_from);
+        if let [Ok(collective), Ok(element), Ok(operation), Ok(root)] = rest
+            && self.low == self.high
+        {
+            let count = count.to_le_bytes().into_iter();
+            return count
+                .chain([collective, element, operation, root])
+                .collect();
+        }
         let words = self.low.into_iter().chain(self.high);
         words.flat_map(u32::to_le_bytes).collect()
     }
 
     /// Extends the range by the values of another member.
     fn join(&mut self, bytes: &[u8]) {
-        for (index, word) in bytes.as_chunks::<4>().0.iter().take(10).enumerate() {
-            let word = u32::from_le_bytes(*word);
-            match index {
-                0..5 => self.low[index] = self.low[index].min(word),
-                _ => self.high[index - 5] = self.high[index - 5].max(word),
+        let mut words = [0; 10];
+        if let &[a, b, c, d, collective, element, operation, root] = bytes {
+            let [collective, element, operation, root] =
+                [collective, element, operation, root].map(u32::from);
+            let count = u32::from_le_bytes([a, b, c, d]);
+            let call = [collective, count, element, operation, root];
+            words[..5].copy_from_slice(&call);
+            words[5..].copy_from_slice(&call);
+        } else {
+            for (place, word) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *place = u32::from_le_bytes(*word);
             }
+        }
+        for field in 0..5 {
+            self.low[field] = self.low[field].min(words[field]);
+            self.high[field] = self.high[field].max(words[5 + field]);
         }
     }
 
@@ -356,6 +374,37 @@ impl Software {
 
     /// Advances all collectives without waiting. Returns whether any made progress.
     pub(crate) fn advance(&mut self, progress: &mut Progress, now: Cycle) -> Result<bool> {
+        // A collective that has just begun sends before the mail is read.
+        let mut moved = self.step(progress, now)?;
+        if !moved {
+            moved = self.read_mail(progress)?;
+            moved |= self.step(progress, now)?;
+        }
+        self.sends_calls = self.sends_calls && self.mail.has_unsent(is_of_call);
+        for key in self.heads() {
+            let is_lost = |active: &&Active| {
+                let members = &active.task.members;
+                progress.deaths.is_revoked(key.0)
+                    || members.iter().any(|member| self.dead.contains(member))
+            };
+            let active = self.active.get(&key);
+            let lost = active.filter(is_lost).map(|_| Status::RankReset);
+            let status = active.and_then(Active::ended).or(lost);
+            if let Some(status) = status
+                && let Some(active) = self.active.remove(&key)
+            {
+                moved = true;
+                self.end(progress, key, active, status)?;
+            }
+        }
+        if moved {
+            self.moved = now;
+        }
+        Ok(moved)
+    }
+
+    /// Handles the received messages. Returns whether any belongs to a collective.
+    fn read_mail(&mut self, progress: &mut Progress) -> Result<bool> {
         let mut moved = false;
         // The messages that a rank has put before its death are read after the report of the death.
         let known = progress.deaths.known.len();
@@ -375,6 +424,13 @@ impl Software {
                 self.send_revocation(&revocation);
             }
         }
+        Ok(moved)
+    }
+
+    /// Advances the present collectives by what has arrived, and sends. Returns whether any made
+    /// progress.
+    fn step(&mut self, progress: &mut Progress, now: Cycle) -> Result<bool> {
+        let mut moved = false;
         for key in self.heads() {
             let Some(active) = self.active.get_mut(&key) else {
                 continue;
@@ -400,26 +456,6 @@ impl Software {
                 *unsent = unsent.saturating_sub(1);
             }
         })?;
-        self.sends_calls = self.sends_calls && self.mail.has_unsent(is_of_call);
-        for key in self.heads() {
-            let is_lost = |active: &&Active| {
-                let members = &active.task.members;
-                progress.deaths.is_revoked(key.0)
-                    || members.iter().any(|member| self.dead.contains(member))
-            };
-            let active = self.active.get(&key);
-            let lost = active.filter(is_lost).map(|_| Status::RankReset);
-            let status = active.and_then(Active::ended).or(lost);
-            if let Some(status) = status
-                && let Some(active) = self.active.remove(&key)
-            {
-                moved = true;
-                self.end(progress, key, active, status)?;
-            }
-        }
-        if moved {
-            self.moved = now;
-        }
         Ok(moved)
     }
 
@@ -559,6 +595,12 @@ impl Active {
         }
     }
 
+    /// Returns whether each member sends its call to all others. The rounds of a dissemination follow
+    /// one another.
+    fn is_direct(&self) -> bool {
+        self.task.members.len() <= DIRECT_MEMBERS
+    }
+
     /// The member that sends to this rank in this round of the agreement.
     fn speaker(&self) -> GlobalRank {
         let members = &self.task.members;
@@ -636,6 +678,12 @@ impl Active {
                         combine(operation, &mut self.task.buffer, &data);
                     }
                 }
+                Step::Fold(range, other) => {
+                    let data = self.task.buffer[other.clone()].to_vec();
+                    if let Some((operation, combine)) = self.task.combine {
+                        combine(operation, &mut self.task.buffer[range.clone()], &data);
+                    }
+                }
             }
             self.done += 1;
             moved = true;
@@ -643,10 +691,16 @@ impl Active {
         let members = self.task.members.len();
         while self.distance < members {
             if !self.spoken {
-                let to = self.task.members[(self.task.me + self.distance) % members];
-                debug_assert_eq!(self.signature.to_bytes().len(), SIGNATURE);
-                mail.enqueue(to, label(Stream::Agreement), self.signature.to_bytes());
-                self.unsent[Stream::Agreement as usize] += 1;
+                let last = if self.is_direct() {
+                    members
+                } else {
+                    self.distance + 1
+                };
+                for distance in self.distance..last {
+                    let to = self.task.members[(self.task.me + distance) % members];
+                    mail.enqueue(to, label(Stream::Agreement), self.signature.to_bytes());
+                    self.unsent[Stream::Agreement as usize] += 1;
+                }
                 self.spoken = true;
                 moved = true;
             }
@@ -654,8 +708,12 @@ impl Active {
                 break;
             };
             self.signature.join(&words);
-            self.distance *= 2;
-            self.spoken = false;
+            if self.is_direct() {
+                self.distance += 1;
+            } else {
+                self.distance *= 2;
+                self.spoken = false;
+            }
             moved = true;
         }
         moved
