@@ -335,6 +335,9 @@ fn operations_behind_pcie_are_as_measured() {
         format!("{:.2}", value.expect("a figure"))
     });
     assert_eq!(shown, measured);
+    let rate = figures["put-1MiB-GBps"]["measured"].as_f64();
+    let rate = format!("moves {:.2} GB/s", rate.expect("a figure"));
+    assert!(README.contains(&rate), "README: {rate}");
     for none in ["put-8-loads", "put-8-transfers", "put-8-interrupts"] {
         assert_eq!(figures[none]["measured"].as_f64(), Some(0.0), "{none}");
     }

@@ -39,6 +39,12 @@ pub trait Buffer: sealed::Sealed {
     /// The type of the elements.
     type Item: Datatype;
 
+    /// The elements, if they are in host memory.
+    #[doc(hidden)]
+    fn host(&self) -> Option<&[Self::Item]> {
+        None
+    }
+
     /// The elements in node memory.
     #[doc(hidden)]
     fn source<'a>(self, rank: &mut Rank) -> Result<Place<'a, Self::Item>>
@@ -63,6 +69,12 @@ pub trait Buffer: sealed::Sealed {
 pub trait BufferMut: sealed::Sealed {
     /// The type of the elements.
     type Item: Datatype;
+
+    /// The elements, if they are in host memory.
+    #[doc(hidden)]
+    fn host(&mut self) -> Option<&mut [Self::Item]> {
+        None
+    }
 
     /// Returns a place in node memory, and the copy-back to host memory.
     #[doc(hidden)]
@@ -214,6 +226,10 @@ impl<T: Datatype> sealed::Sealed for &[T] {}
 impl<T: Datatype> Buffer for &[T] {
     type Item = T;
 
+    fn host(&self) -> Option<&[T]> {
+        Some(self)
+    }
+
     fn source<'a>(self, rank: &mut Rank) -> Result<Place<'a, T>>
     where
         Self: 'a,
@@ -226,6 +242,10 @@ impl<T: Datatype> sealed::Sealed for &mut [T] {}
 
 impl<T: Datatype> BufferMut for &mut [T] {
     type Item = T;
+
+    fn host(&mut self) -> Option<&mut [T]> {
+        Some(self)
+    }
 
     fn destination<'a>(
         self,
@@ -256,6 +276,10 @@ macro_rules! slices {
         impl<$($generics)*> Buffer for &$buffer {
             type Item = T;
 
+            fn host(&self) -> Option<&[T]> {
+                Some(self.as_slice())
+            }
+
             fn source<'a>(self, rank: &mut Rank) -> Result<Place<'a, T>>
             where
                 Self: 'a,
@@ -268,6 +292,10 @@ macro_rules! slices {
 
         impl<$($generics)*> BufferMut for &mut $buffer {
             type Item = T;
+
+            fn host(&mut self) -> Option<&mut [T]> {
+                Some(self.as_mut_slice())
+            }
 
             fn destination<'a>(
                 self,

@@ -1,7 +1,7 @@
 //! The drills that put and get share: which transfers, in which order.
 
-use alcor::TransferKind;
-use alcor_test::{Context, Result};
+use alcor::{GlobalRank, Rights, Status, TransferKind};
+use alcor_test::{Context, Result, after, before, refused, same_bytes};
 use rand::Rng;
 
 use crate::sheet::{Pace, Shape, area, drill, shapes};
@@ -74,4 +74,49 @@ pub(crate) fn large_block(context: &Context, kind: TransferKind) -> Result {
     });
     drill(context, kind, 1, Pace::AllAtOnce, shapes)?;
     drill(context, kind, 0, Pace::AllAtOnce, shapes)
+}
+
+/// Host memory of more than two of the library's pieces, at an odd place of a window. Then the same at
+/// a place that the window does not have.
+pub(crate) fn long_slice(context: &Context, kind: TransferKind) -> Result {
+    const LENGTH: usize = (256 << 10) + 4099;
+    const PLACE: usize = 5;
+    const WINDOW: usize = LENGTH + PLACE + 7;
+    // The window, two pieces, and what the library keeps for itself.
+    if context.info().node_bytes < 1 << 20 {
+        return Ok(());
+    }
+    context.run(|rank| {
+        let me = rank.pid();
+        let of_window = |of: GlobalRank| context.noise(&[0, u64::from(of.0)], WINDOW);
+        let of_host = |of: GlobalRank| context.noise(&[1, u64::from(of.0)], LENGTH);
+        let memory = rank.alloc_from(&of_window(me))?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        let (to, from) = (after(rank, 1), before(rank, 1));
+        let (mut found, mut expected) = (of_host(me), of_window(me));
+        let beyond = (WINDOW - LENGTH + 1) as u64;
+        let late = match kind {
+            TransferKind::Put => {
+                rank.put_bytes(&window, to, PLACE as u64, &found)?;
+                expected[PLACE..PLACE + LENGTH].copy_from_slice(&of_host(from));
+                rank.put_bytes(&window, to, beyond, &found)
+            }
+            TransferKind::Get => {
+                rank.get_bytes(&window, to, PLACE as u64, &mut found)?;
+                let there = &of_window(to)[PLACE..PLACE + LENGTH];
+                same_bytes(format_args!("{me}: what it got"), there, &found)?;
+                let late = rank.get_bytes(&window, to, beyond, &mut found);
+                same_bytes(format_args!("{me}: after the refusal"), there, &found)?;
+                late
+            }
+        };
+        refused("a transfer beyond the window", Status::OutOfBounds, late)?;
+        rank.fence()?;
+        same_bytes(
+            format_args!("{me}: window"),
+            &expected,
+            &rank.read_vec(&memory)?,
+        )
+    })?;
+    Ok(())
 }

@@ -42,6 +42,12 @@ fn large_block(context: &Context) -> Result {
     drills::large_block(context, Get)
 }
 
+/// Host memory that the library moves in pieces arrives as a whole, or is refused as a whole.
+#[alcor_test(ranks >= 1)]
+fn long_slice(context: &Context) -> Result {
+    drills::long_slice(context, Get)
+}
+
 /// Elements of all sizes, by their number.
 #[alcor_test(ranks >= 1)]
 fn typed(context: &Context) -> Result {

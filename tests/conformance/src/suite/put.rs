@@ -42,6 +42,12 @@ fn large_block(context: &Context) -> Result {
     drills::large_block(context, Put)
 }
 
+/// Host memory that the library moves in pieces arrives as a whole, or is refused as a whole.
+#[alcor_test(ranks >= 1)]
+fn long_slice(context: &Context) -> Result {
+    drills::long_slice(context, Put)
+}
+
 /// Of all node memory, a put changes the bytes that it is to change.
 #[alcor_test(ranks >= 2)]
 fn nothing_else_changes(context: &Context) -> Result {
