@@ -58,7 +58,8 @@ pub fn check(uri: &str) -> Result<(), alcor::Error> {
     let backends = Opening::default().all();
     let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
     match scheme {
-        CosimBackend::SCHEME | StandInBackend::SCHEME | ServedBackend::SCHEME => {
+        StandInBackend::SCHEME => StandInBackend::over(build::backend()).check(rest),
+        CosimBackend::SCHEME | ServedBackend::SCHEME => {
             let checked = build::backend().check(rest);
             checked.map_err(|error| error.on(uri))
         }

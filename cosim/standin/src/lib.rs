@@ -6,6 +6,11 @@
 //! bus: mapped register pages, aligned and short DMA transfers, interrupts as events, and file
 //! locks.
 //!
+//! With `profile=card` the stand-in behaves as a card in real time does: writes are posted, DMA
+//! transfers overtake them, interrupts come late, several as one or without a cause, and signals break
+//! off waits. The board then has a bypass BAR with node memory and the register pages, as built for
+//! the U280. `card-seed=<number>` seeds the delays (1 without it).
+//!
 //! Simulated time advances with each access and during waits. Cycle counts therefore differ between
 //! runs, and there is no digest of the traffic.
 //!
@@ -19,14 +24,23 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod late;
+
 use std::sync::Mutex;
 
 use alcor::{Backend, Cluster, Error, Result};
+use alcor_abi::memory_pages;
 use alcor_cosim::{CosimBackend, CosimError, FreeBoard};
 use alcor_xdma::{XdmaBackend, XdmaError};
 use xdma::standin::{Device, Shape, StandIn};
 
-/// The backend of `standin:<config>`, with the options of `cosim:`.
+use late::Late;
+
+/// The option for a card in real time, and the option for the seed of its delays.
+const CARD: &str = "profile=card";
+const SEED: &str = "card-seed=";
+
+/// The backend of `standin:<config>`, with the options of `cosim:` and those of this crate.
 #[derive(Default)]
 pub struct StandInBackend {
     cosim: CosimBackend,
@@ -48,15 +62,25 @@ impl StandInBackend {
         Self { cosim }
     }
 
+    /// Checks configuration and options without opening anything.
+    ///
+    /// # Errors
+    /// As [`StandInBackend::serve`].
+    pub fn check(&self, rest: &str) -> Result<()> {
+        let checked = own_options(rest).and_then(|(rest, _)| self.cosim.check(&rest));
+        checked.map_err(|error| error.on(&format!("{}:{rest}", Self::SCHEME)))
+    }
+
     /// Serves the nodes of a simulated board. Use the result to inject faults.
     ///
     /// # Errors
     /// The errors of the simulation, or an error if the scratch folder cannot be created.
     pub fn serve(&self, rest: &str) -> Result<StandIn> {
         let name = format!("{}:{rest}", Self::SCHEME);
+        let (rest, late) = own_options(rest).map_err(|error| error.on(&name))?;
         let mut boards = self
             .cosim
-            .open_free(rest)
+            .open_free(&rest)
             .map_err(|error| error.on(&name))?;
         let (Some(board), true) = (boards.pop(), boards.is_empty()) else {
             return Err(Error::BadOption {
@@ -66,10 +90,11 @@ impl StandInBackend {
             });
         };
         let ranks = board.shape().ranks;
+        let pages = u64::from(memory_pages(ranks, board.shape().node_bytes));
         let shape = Shape {
             // The length of a BAR is a power of two.
             user_bytes: u64::from(board.register_bytes().next_power_of_two()),
-            bypass_bytes: 0,
+            bypass_bytes: late.map_or(0, |_| 2 * pages),
             channels: ranks.min(4),
             events: ranks,
             alignment: 64,
@@ -79,7 +104,11 @@ impl StandInBackend {
             board,
             failed: Mutex::new(false),
         };
-        StandIn::with(shape, device).map_err(|error| Error::Board {
+        let standin = match late {
+            Some(seed) => StandIn::with(shape, Late::new(device, pages, ranks, seed)),
+            None => StandIn::with(shape, device),
+        };
+        standin.map_err(|error| Error::Board {
             board: name,
             source: Box::new(XdmaError::from(error)),
         })
@@ -91,6 +120,28 @@ impl StandInBackend {
     pub fn backend(standin: &StandIn) -> XdmaBackend {
         XdmaBackend::on(standin.machine()).locks(standin.sys().join("locks"))
     }
+}
+
+/// Returns configuration and options of the simulation, and the seed of the delays of `profile=card`.
+fn own_options(rest: &str) -> std::result::Result<(String, Option<u64>), CosimError> {
+    let (config, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let (mut is_late, mut seed, mut others) = (false, 1, Vec::new());
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        if option == CARD {
+            is_late = true;
+        } else if let Some(value) = option.strip_prefix(SEED) {
+            seed = value.parse().map_err(|_| CosimError::BadOption {
+                option: "card-seed".into(),
+                value: value.into(),
+                expected: "a number, such as card-seed=7".into(),
+            })?;
+        } else {
+            others.push(option);
+        }
+    }
+    let separator = if others.is_empty() { "" } else { "?" };
+    let rest = format!("{config}{separator}{}", others.join("&"));
+    Ok((rest, is_late.then_some(seed)))
 }
 
 impl Backend for StandInBackend {

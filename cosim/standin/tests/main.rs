@@ -71,6 +71,38 @@ fn ranks_put_and_send() {
 }
 
 #[test]
+fn a_card_in_real_time_gives_the_same_results() {
+    let open = |rest: &str| StandInBackend::new().open(rest);
+    for seed in 1..=4 {
+        let cluster = open(&format!("rma2?profile=card&card-seed={seed}")).expect("a card");
+        let received = Job::new(cluster).expect("a job").run(2, |rank| {
+            let (me, inbox) = (rank.pid().0, rank.alloc::<u32>(1000)?);
+            let window = rank.register(&inbox, Rights::ALL)?;
+            // Longer and shorter than what goes by the BAR.
+            for length in [1000, 40, 700] {
+                rank.put(
+                    &window,
+                    GlobalRank(1 - me),
+                    0,
+                    &vec![me + length; length as usize],
+                )?;
+                rank.fence()?;
+                rank.barrier()?;
+            }
+            rank.read_vec(&inbox)
+        });
+        for (me, found) in received.expect("a run").iter().enumerate() {
+            let from = 1 - me as u32;
+            assert!(found[..700].iter().all(|&word| word == from + 700));
+            assert!(found[700..].iter().all(|&word| word == from + 1000));
+        }
+    }
+    let error = open("rma2?profile=card&card-seed=many").expect_err("no number");
+    assert!(error.to_string().contains("card-seed=7"), "{error}");
+    assert!(StandInBackend::new().check("rma2?profile=card").is_ok());
+}
+
+#[test]
 fn a_board_is_identified_reset_and_opened_by_its_address() {
     let standin = served();
     let backend = StandInBackend::backend(&standin);

@@ -36,6 +36,20 @@ pub trait Device: Send + Sync {
     /// Writes memory for a DMA engine. Returns whether the range exists.
     fn write(&self, at: u64, data: &[u8]) -> bool;
 
+    /// Reads through the bypass BAR. Returns whether the range exists.
+    fn load(&self, at: u64, data: &mut [u8]) -> bool {
+        self.read(at, data)
+    }
+    /// Writes through the bypass BAR. Returns whether the range exists.
+    fn store(&self, at: u64, data: &[u8]) -> bool {
+        self.write(at, data)
+    }
+
+    /// Returns whether a signal breaks off the call that waits for an event.
+    fn is_signalled(&self) -> bool {
+        false
+    }
+
     /// Advances simulated time by a small step. Called while the host waits for an event. Returns a
     /// bit for each interrupt raised since the last call, or `None` if the device's time advances
     /// by itself.
@@ -546,7 +560,7 @@ impl Mapped {
         let device = &self.shared.device;
         match self.place(offset, 4) {
             Some(place) if !self.is_memory => device.read32(place),
-            Some(place) if device.read(place, &mut bytes) => u32::from_le_bytes(bytes),
+            Some(place) if device.load(place, &mut bytes) => u32::from_le_bytes(bytes),
             _ => u32::MAX,
         }
     }
@@ -555,7 +569,7 @@ impl Mapped {
         let device = &self.shared.device;
         match self.place(offset, 4) {
             Some(place) if !self.is_memory => device.write32(place, value),
-            Some(place) => _ = device.write(place, &value.to_le_bytes()),
+            Some(place) => _ = device.store(place, &value.to_le_bytes()),
             None => {}
         }
     }
@@ -686,6 +700,9 @@ impl EventNode for Flag {
     fn poll(&self, timeout: Option<Duration>) -> io::Result<bool> {
         count(&self.shared.counters.calls);
         self.shared.take_fault(&self.name, Call::Poll, 0)?;
+        if self.shared.device.is_signalled() {
+            return Err(Errno::EINTR.into());
+        }
         self.wait(timeout)
     }
 

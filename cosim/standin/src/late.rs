@@ -1,0 +1,167 @@
+//! A card in real time: `profile=card`.
+//!
+//! The board of a stand-in answers each access at once. A card does not:
+//! - Writes to a BAR are posted. They take effect in their order, some time later, and at the latest
+//!   before the next read through a BAR returns.
+//! - DMA transfers go another way. They overtake posted writes, and take simulated time.
+//! - Interrupts come late, several as one, and now and then without a cause.
+//! - Signals break off waits for interrupts.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use xdma::standin::Device;
+
+/// Maximum number of posted writes on their way.
+const POSTED: usize = 64;
+
+/// A posted write.
+enum Post {
+    Register(u64, u32),
+    Memory(u64, Vec<u8>),
+}
+
+struct State {
+    random: StdRng,
+    posted: VecDeque<Post>,
+    /// Interrupts that have not reached the host, a bit for each.
+    raised: u32,
+    /// Number of user interrupts of the card.
+    events: u32,
+}
+
+/// A board behind a bus in real time.
+pub(crate) struct Late<D> {
+    below: D,
+    /// Address in the bypass BAR of the register pages.
+    pages: u64,
+    state: Mutex<State>,
+}
+
+impl<D: Device> Late<D> {
+    /// Puts the bus in front of a board with `events` user interrupts. `pages` is the address of the
+    /// register pages in the bypass BAR.
+    pub(crate) fn new(below: D, pages: u64, events: u32, seed: u64) -> Late<D> {
+        Late {
+            below,
+            pages,
+            state: Mutex::new(State {
+                random: StdRng::seed_from_u64(seed),
+                posted: VecDeque::new(),
+                raised: 0,
+                events,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Delivers the oldest posted writes, down to `most`.
+    fn deliver(&self, state: &mut State, most: usize) {
+        while state.posted.len() > most
+            && let Some(post) = state.posted.pop_front()
+        {
+            match post {
+                Post::Register(offset, value) => self.below.write32(offset, value),
+                Post::Memory(at, data) => _ = self.below.write(at, &data),
+            }
+        }
+    }
+
+    /// Delivers some of the posted writes, at random.
+    fn deliver_some(&self, state: &mut State) {
+        let on_their_way = state.posted.len().min(POSTED);
+        let most = state.random.random_range(0..=on_their_way);
+        self.deliver(state, most);
+    }
+
+    fn post(&self, post: Post) {
+        let mut state = self.state();
+        state.posted.push_back(post);
+        self.deliver_some(&mut state);
+    }
+
+    /// Lets simulated time pass, and some posted writes arrive.
+    fn wait(&self, steps: std::ops::RangeInclusive<u32>) {
+        let mut state = self.state();
+        for _ in 0..state.random.random_range(steps) {
+            state.raised |= self.below.pass().unwrap_or_default();
+        }
+        self.deliver_some(&mut state);
+    }
+}
+
+impl<D: Device> Device for Late<D> {
+    fn read32(&self, offset: u64) -> u32 {
+        let mut state = self.state();
+        self.deliver(&mut state, 0);
+        self.below.read32(offset)
+    }
+
+    fn write32(&self, offset: u64, value: u32) {
+        self.post(Post::Register(offset, value));
+    }
+
+    fn load(&self, at: u64, data: &mut [u8]) -> bool {
+        let mut state = self.state();
+        self.deliver(&mut state, 0);
+        let Some(offset) = at.checked_sub(self.pages) else {
+            return self.below.read(at, data);
+        };
+        for (word, place) in data.as_chunks_mut::<4>().0.iter_mut().zip(0..) {
+            *word = self.below.read32(offset + 4 * place).to_le_bytes();
+        }
+        true
+    }
+
+    fn store(&self, at: u64, data: &[u8]) -> bool {
+        match at.checked_sub(self.pages) {
+            None => self.post(Post::Memory(at, data.to_vec())),
+            Some(offset) => {
+                for (word, place) in data.as_chunks::<4>().0.iter().zip(0..) {
+                    let value = u32::from_le_bytes(*word);
+                    self.post(Post::Register(offset + 4 * place, value));
+                }
+            }
+        }
+        true
+    }
+
+    fn read(&self, at: u64, buffer: &mut [u8]) -> bool {
+        self.wait(0..=4);
+        let is_there = self.below.read(at, buffer);
+        self.wait(0..=4);
+        is_there
+    }
+
+    fn write(&self, at: u64, data: &[u8]) -> bool {
+        self.wait(0..=4);
+        let is_there = self.below.write(at, data);
+        self.wait(0..=4);
+        is_there
+    }
+
+    fn pass(&self) -> Option<u32> {
+        let mut state = self.state();
+        self.deliver_some(&mut state);
+        let raised = self.below.pass()?;
+        state.raised |= raised;
+        let mut now = 0;
+        if state.random.random_bool(0.5) {
+            now = std::mem::take(&mut state.raised);
+        }
+        if state.random.random_bool(0.02) {
+            let events = state.events;
+            now |= 1 << state.random.random_range(0..events);
+        }
+        Some(now)
+    }
+
+    fn is_signalled(&self) -> bool {
+        self.state().random.random_bool(0.1)
+    }
+}
