@@ -96,8 +96,8 @@ fn transfers_arrive_and_take_their_time() {
             assert!(found == data, "rank {rank}: {len} bytes at {at}");
             let took = port.now()?.0 - start;
             if len <= 16 {
-                // A load of at most a word after the other.
-                let loads = u64::from((at + len).div_ceil(4) - at / 4);
+                // Loads of 64 bytes at most, one after the other.
+                let loads = u64::from((at + len).div_ceil(64) - at / 64);
                 let least = loads * (READ - 4);
                 assert!(
                     (least..least + 100).contains(&took),
