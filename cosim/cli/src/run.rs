@@ -59,6 +59,11 @@ pub struct Args {
     #[arg(short = 'n', long, value_name = "RANKS")]
     ranks: Option<u32>,
 
+    /// Report waits of the library that are longer than this, on standard error: what the rank waits
+    /// for, and what the other ranks do
+    #[arg(long, value_name = "SECONDS")]
+    report_waits: Option<f64>,
+
     /// Let the other ranks continue when a rank fails, for programs that survive deaths of ranks
     /// (Options::detect_deaths)
     #[arg(long)]
@@ -144,6 +149,7 @@ fn simulated(args: &Args, rest: &str) -> CommandResult {
         ranks,
         prefix: !args.no_prefix,
         survives: args.survive,
+        report_waits: args.report_waits,
     };
     let ended = Children::start(&start, sender, receiver)?.wait(|rank| server.ended(rank));
     let has_failed = ended.exit() != Exit::Passed;
@@ -194,6 +200,7 @@ fn on_a_card(args: &Args, uri: &str) -> CommandResult {
         ranks,
         prefix: !args.no_prefix,
         survives: args.survive,
+        report_waits: args.report_waits,
     };
     let (sender, receiver) = children::event_channel();
     let ended = Children::start(&start, sender, receiver)?.wait(|_| {});
@@ -224,6 +231,7 @@ fn on_cards(args: &Args, uri: &str, rest: &str) -> CommandResult {
             .unwrap_or(cluster.ranks * cluster.boards.len() as u32),
         prefix: !args.no_prefix,
         survives: args.survive,
+        report_waits: args.report_waits,
     };
     let (sender, receiver) = children::event_channel();
     let ended = Children::start(&start, sender, receiver)?.wait(|_| {});
@@ -231,11 +239,15 @@ fn on_cards(args: &Args, uri: &str, rest: &str) -> CommandResult {
 }
 
 /// The environment variables of a rank's process.
-fn variables(start: &Start, rank: u32) -> [(&'static str, String); 4] {
-    [
+fn variables(start: &Start, rank: u32) -> Vec<(&'static str, String)> {
+    let mut variables = vec![
         (Launch::RUN, format!("alcor-run-{}", std::process::id())),
         (Launch::CLUSTER, start.cluster.to_owned()),
         (Launch::RANK, rank.to_string()),
         (Launch::SIZE, start.ranks.to_string()),
-    ]
+    ];
+    if let Some(seconds) = start.report_waits {
+        variables.push((Launch::REPORT_WAITS, seconds.to_string()));
+    }
+    variables
 }

@@ -188,6 +188,24 @@ fn of_threads(uri: &str, rounds: u32) -> BTreeSet<String> {
 }
 
 #[test]
+fn long_waits_are_reported_and_go_on() {
+    warm_up();
+    let program = exchange();
+    let run = ["run", "--config", CONFIG, "--report-waits"];
+    let with = |seconds: &str| {
+        let rest = [seconds, "--", program.to_str().unwrap(), "2"];
+        Trial::start(&[&run[..], &rest[..]].concat()).end()
+    };
+    // 25 cycles: any wait for the other rank is longer.
+    let output = with("0.0000001");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("still waiting: rank "), "{errors}");
+    let output = with("many");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn processes_take_the_cycles_that_threads_take() {
     // One board, and three that are joined.
     for (config, ranks) in [(CONFIG, 2), ("ring3-small", 3)] {

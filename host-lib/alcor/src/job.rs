@@ -18,6 +18,24 @@ use crate::{
     Result, Topology,
 };
 
+/// A function that is told of each long wait ([`Options::report_waits`]).
+#[derive(Debug, Clone, Copy)]
+pub struct WaitReport {
+    /// Length of a wait that is reported.
+    pub after: Duration,
+    /// Gets the error with which a watchdog would end the wait.
+    pub tell: fn(&Error),
+}
+
+/// Reports of the same length are equal.
+impl PartialEq for WaitReport {
+    fn eq(&self, other: &WaitReport) -> bool {
+        self.after == other.after
+    }
+}
+
+impl Eq for WaitReport {}
+
 /// Options of a rank.
 ///
 /// # Examples
@@ -42,6 +60,8 @@ pub struct Options {
     /// host code runs. A wait for another rank of a card has no limit then, because a rank may
     /// compute for any time. [`Rank::wait_timeout`] waits for a limited time.
     pub watchdog_cycles: Option<u64>,
+    /// Report of long waits. [`Options::report_waits`] sets it.
+    pub report: Option<WaitReport>,
     /// Entries of the completion ring, a power of two up to 32768. They limit the number of
     /// transfers under way. At most three quarters of the entries serve messages and posted
     /// receives.
@@ -67,6 +87,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             watchdog_cycles: None,
+            report: None,
             ring_entries: 256,
             strict: false,
             software_collectives: false,
@@ -86,6 +107,32 @@ impl Options {
     #[must_use]
     pub fn watchdog_cycles(mut self, cycles: u64) -> Options {
         self.watchdog_cycles = Some(cycles);
+        self
+    }
+
+    /// Reports each wait that is longer than `after`, and goes on waiting. A wait is reported again
+    /// each time that its length has doubled.
+    ///
+    /// `tell` gets the error with which a watchdog would end the wait, [`Error::Watchdog`]: it says
+    /// what the rank waits for, and what the other ranks do. Time is that of the boards' clock.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use alcor::{GlobalRank, Job, Options, soft::SoftBoard};
+    ///
+    /// let options = Options::default()
+    ///     .report_waits(Duration::from_micros(10), |wait| eprintln!("{wait}"));
+    /// Job::with_options(SoftBoard::new(2), options)?.run(2, |rank| {
+    ///     while rank.pid() == GlobalRank(1) && rank.now()?.0 < 5000 {}
+    ///     rank.barrier() // rank 0 reports that rank 1 is late
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn report_waits(mut self, after: Duration, tell: fn(&Error)) -> Options {
+        self.report = Some(WaitReport { after, tell });
         self
     }
 

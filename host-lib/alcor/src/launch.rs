@@ -1,5 +1,7 @@
 //! A run whose ranks are processes: the parameters that a launcher passes to each.
 
+use std::time::Duration;
+
 use crate::{Backends, Error, GlobalRank, Job, Options, Rank, Result};
 
 /// Environment variables of launchers: the rank of a process, and the number of ranks.
@@ -33,6 +35,9 @@ pub struct Launch {
     /// [`Launch::RUN`], `PMIX_NAMESPACE`, or job and step of Slurm. Empty if the launcher gives
     /// none.
     pub run: String,
+    /// Length of a wait that is reported on standard error ([`Launch::REPORT_WAITS`]), unless the
+    /// program sets [`Options::report_waits`].
+    pub report_waits: Option<Duration>,
 }
 
 impl Launch {
@@ -44,6 +49,8 @@ impl Launch {
     pub const SIZE: &'static str = "ALCOR_SIZE";
     /// Name of the variable with the name of the run.
     pub const RUN: &'static str = "ALCOR_RUN";
+    /// Name of the variable with the length of a wait that is reported, in seconds.
+    pub const REPORT_WAITS: &'static str = "ALCOR_REPORT_WAITS";
 
     /// Makes the parameters of rank `rank` of `size` ranks on the boards of a URI.
     ///
@@ -62,6 +69,7 @@ impl Launch {
             rank,
             size,
             run: String::new(),
+            report_waits: None,
         }
     }
 
@@ -122,11 +130,20 @@ impl Launch {
             Some(format!("{job}.{}", step.unwrap_or_default()))
         };
         let run = get(Launch::RUN).or_else(|| get("PMIX_NAMESPACE"));
+        let seconds = |value: String| match value.trim().parse().map(Duration::try_from_secs_f64) {
+            Ok(Ok(after)) => Ok(after),
+            _ => Err(Error::BadVariable {
+                variable: Launch::REPORT_WAITS,
+                value,
+                rule: "it must be a number of seconds",
+            }),
+        };
         Ok(Launch {
             cluster,
             rank: GlobalRank(rank),
             size,
             run: run.or_else(of_slurm).unwrap_or_default(),
+            report_waits: get(Launch::REPORT_WAITS).map(seconds).transpose()?,
         })
     }
 }
@@ -161,7 +178,10 @@ impl Job {
     ///
     /// # Errors
     /// As [`Backends::join`] and [`Rank::attach`].
-    pub fn attach_rank(backends: &Backends, launch: &Launch, options: Options) -> Result<Rank> {
+    pub fn attach_rank(backends: &Backends, launch: &Launch, mut options: Options) -> Result<Rank> {
+        if let (None, Some(after)) = (options.report, launch.report_waits) {
+            options = options.report_waits(after, |wait| eprintln!("alcor: still waiting: {wait}"));
+        }
         let cluster = backends.join(launch)?;
         Rank::attach_to(&cluster, launch.rank, launch.size, options)
     }
@@ -179,6 +199,24 @@ mod tests {
     }
 
     #[test]
+    fn a_time_for_reports_is_a_number_of_seconds() {
+        let with = |value| {
+            launch(&[
+                ("ALCOR_CLUSTER", "shm:x"),
+                ("ALCOR_RANK", "0"),
+                ("ALCOR_SIZE", "1"),
+                ("ALCOR_REPORT_WAITS", value),
+            ])
+        };
+        let half = with(" 0.5").expect("a launch").report_waits;
+        assert_eq!(half, Some(Duration::from_millis(500)));
+        for value in ["", "soon", "-1", "1e300"] {
+            let error = with(value).expect_err("no time").to_string();
+            assert!(error.contains("a number of seconds"), "{error}");
+        }
+    }
+
+    #[test]
     fn each_launcher_is_understood() {
         for (rank, size) in [
             ("ALCOR_RANK", "ALCOR_SIZE"),
@@ -189,12 +227,7 @@ mod tests {
             ("SLURM_PROCID", "SLURM_NTASKS"),
         ] {
             let found = launch(&[("ALCOR_CLUSTER", "shm:x"), (rank, "2"), (size, " 3\n")]);
-            let expected = Launch {
-                cluster: "shm:x".into(),
-                rank: GlobalRank(2),
-                size: 3,
-                run: String::new(),
-            };
+            let expected = Launch::new("shm:x", GlobalRank(2), 3);
             assert_eq!(found.unwrap(), expected, "{rank}");
         }
     }

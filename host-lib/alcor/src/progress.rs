@@ -15,6 +15,8 @@ mod waiting;
 use alcor_abi::rank::causes;
 use alcor_abi::{CQ_ENTRY_BYTES, Opcode, board, rank};
 
+use waiting::Reports;
+
 use crate::credits::Credits;
 use crate::events::Events;
 use crate::failures::Deaths;
@@ -84,6 +86,7 @@ pub(crate) struct Progress {
     cluster: Option<Cluster>,
     /// Limit of a wait in cycles.
     watchdog_cycles: u64,
+    report: Option<Reports>,
     /// Limit of a wait that depends on the hardware alone, in cycles.
     hardware_limit: u64,
     credits: Credits,
@@ -203,6 +206,7 @@ impl Progress {
             board: place.board,
             cluster: place.cluster,
             watchdog_cycles: options.watchdog_cycles.unwrap_or(u64::MAX),
+            report: options.report.map(|report| Reports::new(&report, &info)),
             hardware_limit: options.hardware_limit(),
             credits: Credits::of(info.command_credits, 0),
             ring: Ring {

@@ -33,6 +33,8 @@ pub struct Start<'a> {
     pub prefix: bool,
     /// Whether the other ranks continue when a rank fails.
     pub survives: bool,
+    /// Length of a wait that each rank reports, in seconds.
+    pub report_waits: Option<f64>,
 }
 
 /// A message to the thread that waits for the processes.

@@ -3,18 +3,67 @@
 use alcor_abi::rank::{self, causes, events};
 
 use super::{ALWAYS, LOOK_AT_CLOCK, Progress, REGISTER_POLL, Wanted};
+use crate::job::WaitReport;
 use crate::messages::Message;
 use crate::request::{Descriptor, Request};
 use crate::software::Software;
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage};
-use crate::{Causes, Cycle, Error, RankWait, Result, Wake};
+use crate::{BoardInfo, Causes, Cycle, Error, RankWait, Result, Wake};
 
 /// Cycles of a wait after which the wait is declared to the port.
 const DECLARE_AFTER: u64 = 4096;
 /// Maximum length of a wait while packets move, as a multiple of the watchdog's limit.
 const PROGRESS_FACTOR: u64 = 64;
 
+/// Reports of long waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reports {
+    /// Length of a wait that is reported, in cycles.
+    after: u64,
+    tell: fn(&Error),
+}
+
+impl Reports {
+    pub(super) fn new(report: &WaitReport, info: &BoardInfo) -> Reports {
+        let cycles = report.after.as_nanos() * u128::from(info.clock_khz) / 1_000_000;
+        Reports {
+            after: u64::try_from(cycles).unwrap_or(u64::MAX).max(1),
+            tell: report.tell,
+        }
+    }
+}
+
 impl Progress {
+    /// Returns the time of the first report of a wait that begins now.
+    fn first_report(&self, began: Cycle) -> Cycle {
+        let after = self.report.map_or(u64::MAX, |report| report.after);
+        Cycle(began.0.saturating_add(after))
+    }
+
+    /// Reports a wait whose report is due, and sets the time of the next report.
+    fn report(
+        &mut self,
+        awaited: impl Fn(&Progress) -> Awaited,
+        began: Cycle,
+        now: Cycle,
+        due: &mut Cycle,
+    ) -> Result<()> {
+        let Some(report) = self.report.filter(|_| now >= *due) else {
+            return Ok(());
+        };
+        let waits = self
+            .port
+            .sight()?
+            .map_or_else(Vec::new, |sight| sight.waits);
+        let waits = waits.into_iter().filter(|wait| !wait.is_over).collect();
+        match self.watchdog(awaited(self), began, now, waits) {
+            wait @ Error::Watchdog { .. } => (report.tell)(&wait),
+            error => return Err(error),
+        }
+        *due = Cycle(now.0.saturating_add(now.0 - began.0));
+        Ok(())
+    }
+
     /// Waits until `wanted` returns [`Wanted::Nothing`].
     pub(crate) fn wait_for(
         &mut self,
@@ -34,6 +83,7 @@ impl Progress {
         self.wait_is_over()?;
         self.messages.stop_listening();
         let mut deadline = None;
+        let mut report_at = Cycle(u64::MAX);
         let mut wakes: u32 = 0;
         loop {
             let want = wanted(self);
@@ -48,7 +98,11 @@ impl Progress {
             }
             let (began, until) = match deadline {
                 Some(deadline) => deadline,
-                None => *deadline.insert(self.deadline()?),
+                None => {
+                    let (began, until) = self.deadline()?;
+                    report_at = self.first_report(began);
+                    *deadline.insert((began, until))
+                }
             };
             if self.messages.listen_after == 0 {
                 self.listen(began, began)?;
@@ -65,7 +119,7 @@ impl Progress {
             } else {
                 declare_at
             };
-            let look = look.min(self.next_listening(began));
+            let look = look.min(self.next_listening(began)).min(report_at);
             let wake = match self.port.wait(causes, until.min(look)) {
                 Err(Error::Deadlock { .. }) if events::MISMATCH.get(self.faults) != 0 => {
                     return Err(self.barrier_mismatch(awaited(self)));
@@ -76,6 +130,7 @@ impl Progress {
                 Wake::Deadline if look < until => {
                     let now = self.port.now()?;
                     self.listen(began, now)?;
+                    self.report(&awaited, began, now, &mut report_at)?;
                     if !self.has_declared && now >= declare_at {
                         self.declare_wait(&awaited(self), has_looks)?;
                     }
@@ -178,6 +233,7 @@ impl Progress {
             _ => self.hardware_limit.saturating_add(self.outstanding.bytes()),
         };
         let mut deadline = Cycle(began.0.saturating_add(limit));
+        let mut report_at = self.first_report(began);
         loop {
             while self.drive()? {}
             if let Some(found) = look(self)? {
@@ -190,6 +246,7 @@ impl Progress {
                 deadline = self.give_up(|_| awaited.clone(), limit, began, now)?;
             }
             self.listen(began, now)?;
+            self.report(|_| awaited.clone(), began, now, &mut report_at)?;
             let again = Cycle(now.0.saturating_add(every));
             self.wait_and_take_in(causes, again.min(deadline))?;
         }

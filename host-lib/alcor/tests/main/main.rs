@@ -12,6 +12,7 @@ mod messages;
 mod notes;
 mod paper;
 mod posting;
+mod reports;
 mod requests;
 mod spy;
 mod transfers;
