@@ -216,7 +216,7 @@ fn a_run_that_is_killed_at_any_moment_keeps_what_it_has_learned() {
         let junit = folder.join("junit.xml");
         if junit.exists() {
             let (ended, all) = of_junit(&junit);
-            assert_eq!(all, 17 * 12, "{place}");
+            assert_eq!(all, 19 * 12, "{place}");
             assert!(ended.is_subset(&kept), "{place}: nothing is made up");
             // A file that takes long to write is not written after each test.
             assert!(is_killed || told.is_subset(&ended), "{place}");
@@ -231,7 +231,7 @@ fn a_run_that_is_killed_at_any_moment_keeps_what_it_has_learned() {
                 Some(0).filter(|_| is_over).or(Some(code))
             );
             assert_eq!(last["passed"], told.len(), "{place}");
-            assert_eq!(last["not_run"], 17 * 12 - told.len(), "{place}");
+            assert_eq!(last["not_run"], 19 * 12 - told.len(), "{place}");
         }
         leaves_nothing(&mark);
     }
@@ -303,14 +303,14 @@ fn a_full_disk_costs_files_and_no_results() {
         .lines()
         .filter(|line| line.contains("  passed  "))
         .count();
-    assert!(passed == 17, "{out}");
+    assert!(passed == 19, "{out}");
     // What was written first is complete; halves of what came later are not there.
     let xml = fs::read_to_string(folder.join("j.xml")).unwrap_or_default();
     assert!(xml.is_empty() || xml.ends_with("</testsuites>\n"), "{xml}");
     assert!(!folder.join("j.xml.new").exists());
     // The journal holds what the disk had room for, and the next run takes it.
     let kept = of_store(folder);
-    assert!((1..17).contains(&kept.len()), "{kept:?}");
+    assert!((1..19).contains(&kept.len()), "{kept:?}");
 }
 
 #[test]
@@ -557,7 +557,7 @@ fn a_profile_is_one_run_with_one_report() {
     let output = run(&["--profile", "two", "--junit", "j.xml", "--report", "out"]);
     ends(&output, 0);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    contains(&out, "3 backends: 17 passed, 0 failed, 0 skipped");
+    contains(&out, "3 backends: 19 passed, 0 failed, 0 skipped");
     // The random seed, in the command that repeats it.
     let line = err
         .lines()
@@ -567,7 +567,7 @@ fn a_profile_is_one_run_with_one_report() {
     contains(&out, &format!("  quick  {seed} "));
     let xml = fs::read_to_string(folder.join("j.xml")).unwrap();
     assert_eq!(xml.matches("<testsuite ").count(), 3);
-    assert_eq!(xml.matches("<testcase ").count(), 17);
+    assert_eq!(xml.matches("<testcase ").count(), 19);
     for page in ["", "soft-2/", "soft-2-2/", "soft-3/"] {
         assert!(
             folder.join(format!("out/{page}index.html")).is_file(),
@@ -596,7 +596,7 @@ fn a_profile_is_one_run_with_one_report() {
     // A filter of the command line may leave nothing for a backend, but not for all.
     let output = run(&["--profile", "two", "--filter", "^get"]);
     ends(&output, 0);
-    contains(&text(&output.stdout), "3 backends: 7 passed");
+    contains(&text(&output.stdout), "3 backends: 8 passed");
     let output = run(&["--profile", "two", "--filter", "^alpu"]);
     ends(&output, 2);
     // One of the file may not: the backend would silently not be tested.
@@ -662,7 +662,7 @@ fn a_part_of_the_tests_is_chosen_by_what_failed_and_ended_by_failures() {
     };
     contains(
         &most(&["--fail-fast"]),
-        " 0 passed, 1 failed, 0 skipped, 8 not run",
+        " 0 passed, 1 failed, 0 skipped, 9 not run",
     );
     contains(
         &most(&["--max-failures", "3"]),

@@ -20,6 +20,7 @@ use crate::{
 
 /// A function that is told of each long wait ([`Options::report_waits`]).
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct WaitReport {
     /// Length of a wait that is reported.
     pub after: Duration,

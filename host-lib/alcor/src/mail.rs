@@ -124,7 +124,7 @@ impl Shape {
 
     /// Size of the source of puts in bytes: taken counts, and mirrors of the rings at other ranks.
     pub(crate) fn outbox_bytes(self) -> u32 {
-        self.ranks * (4 + self.ring)
+        self.mirror_of(self.ranks)
     }
 
     /// Size of the counts in bytes.
@@ -149,7 +149,7 @@ impl Shape {
     }
 
     fn mirror_of(self, rank: u32) -> u32 {
-        4 * self.ranks + rank * self.ring
+        (4 * self.ranks).next_multiple_of(LINE as u32) + rank * self.ring
     }
 }
 

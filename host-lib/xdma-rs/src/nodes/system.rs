@@ -59,7 +59,6 @@ impl Bar {
     }
 
     /// The address of a unit, if the unit is in the mapping, aligned, and not too wide.
-    #[cfg(target_arch = "x86_64")]
     fn unit(&self, offset: usize, width: usize) -> Option<*mut u8> {
         let end = offset.checked_add(width)?;
         let is_there = end <= self.0.len()
@@ -104,12 +103,10 @@ impl Mapping for Bar {
         self.write(offset, value);
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn widest(&self) -> usize {
         wide::widest()
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn read_unit(&self, offset: usize, unit: &mut [u8]) {
         let width = unit.len();
         match self.unit(offset, width) {
@@ -121,7 +118,6 @@ impl Mapping for Bar {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn write_unit(&self, offset: usize, unit: &[u8]) {
         if let Some(place) = self.unit(offset, unit.len()) {
             // SAFETY: as for `read_unit`; the mapping is writable.

@@ -39,6 +39,13 @@ pub(crate) fn widest() -> usize {
     8
 }
 
+/// Copies nothing: no unit is wider than 8 bytes here.
+///
+/// # Safety
+/// As on x86-64.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) unsafe fn copy(_from: *const u8, _to: *mut u8, _width: usize) {}
+
 /// Copies `width` bytes by one load and one store: 16, 32 or 64 bytes. Any other width copies nothing.
 ///
 /// # Safety
