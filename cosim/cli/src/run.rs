@@ -59,8 +59,8 @@ pub struct Args {
     #[arg(short = 'n', long, value_name = "RANKS")]
     ranks: Option<u32>,
 
-    /// Report waits of the library that are longer than this, on standard error: what the rank waits
-    /// for, and what the other ranks do
+    /// Report each wait of the library that is longer than this on standard error, with the awaited
+    /// event and the states of the other ranks; the wait goes on
     #[arg(long, value_name = "SECONDS")]
     report_waits: Option<f64>,
 

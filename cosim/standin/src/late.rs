@@ -1,11 +1,12 @@
 //! A card in real time: `profile=card`.
 //!
-//! The board of a stand-in answers each access at once. A card does not:
-//! - Writes to a BAR are posted. They take effect in their order, some time later, and at the latest
-//!   before the next read through a BAR returns.
-//! - DMA transfers go another way. They overtake posted writes, and take simulated time.
-//! - Interrupts come late, several as one, and now and then without a cause.
-//! - Signals break off waits for interrupts.
+//! Without this layer, the board behind the nodes answers each access at once. The layer delays and
+//! reorders accesses as a bus, an XDMA core and a kernel do:
+//! - Writes to a BAR are posted. They take effect in order, some time later, and before the next read
+//!   through a BAR returns.
+//! - DMA transfers have another port of XDMA. They overtake posted writes, and take simulated time.
+//! - Interrupts arrive late. Several may arrive as one, and some have no cause.
+//! - Signals interrupt the system calls that wait for interrupts.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

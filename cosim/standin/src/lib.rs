@@ -6,10 +6,10 @@
 //! bus: mapped register pages, aligned and short DMA transfers, interrupts as events, and file
 //! locks.
 //!
-//! With `profile=card` the stand-in behaves as a card in real time does: writes are posted, DMA
-//! transfers overtake them, interrupts come late, several as one or without a cause, and signals break
-//! off waits. The board then has a bypass BAR with node memory and the register pages, as built for
-//! the U280. `card-seed=<number>` seeds the delays (1 without it).
+//! `profile=card` adds the delays and orders of a card in real time: writes are posted, DMA transfers
+//! overtake them, interrupts are late or spurious, and signals interrupt waits. The board then has a
+//! bypass BAR with node memory and the register pages, as the board for the U280 has. `card-seed` is
+//! the seed of the delays; the default is 1.
 //!
 //! Simulated time advances with each access and during waits. Cycle counts therefore differ between
 //! runs, and there is no digest of the traffic.

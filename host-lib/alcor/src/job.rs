@@ -18,13 +18,13 @@ use crate::{
     Result, Topology,
 };
 
-/// A function that is told of each long wait ([`Options::report_waits`]).
+/// The report of long waits ([`Options::report_waits`]).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct WaitReport {
-    /// Length of a wait that is reported.
+    /// Minimum length of a reported wait.
     pub after: Duration,
-    /// Gets the error with which a watchdog would end the wait.
+    /// The function that gets each report: the error with which a watchdog would end the wait.
     pub tell: fn(&Error),
 }
 
@@ -61,7 +61,7 @@ pub struct Options {
     /// host code runs. A wait for another rank of a card has no limit then, because a rank may
     /// compute for any time. [`Rank::wait_timeout`] waits for a limited time.
     pub watchdog_cycles: Option<u64>,
-    /// Report of long waits. [`Options::report_waits`] sets it.
+    /// The report of long waits, if any ([`Options::report_waits`]).
     pub report: Option<WaitReport>,
     /// Entries of the completion ring, a power of two up to 32768. They limit the number of
     /// transfers under way. At most three quarters of the entries serve messages and posted
@@ -114,8 +114,8 @@ impl Options {
     /// Reports each wait that is longer than `after`, and goes on waiting. A wait is reported again
     /// each time that its length has doubled.
     ///
-    /// `tell` gets the error with which a watchdog would end the wait, [`Error::Watchdog`]: it says
-    /// what the rank waits for, and what the other ranks do. Time is that of the boards' clock.
+    /// `tell` gets the error with which a watchdog would end the wait, [`Error::Watchdog`]. The error
+    /// names the awaited event and the states of the other ranks. Times are times of the boards' clock.
     ///
     /// # Examples
     /// ```

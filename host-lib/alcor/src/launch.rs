@@ -35,8 +35,8 @@ pub struct Launch {
     /// [`Launch::RUN`], `PMIX_NAMESPACE`, or job and step of Slurm. Empty if the launcher gives
     /// none.
     pub run: String,
-    /// Length of a wait that is reported on standard error ([`Launch::REPORT_WAITS`]), unless the
-    /// program sets [`Options::report_waits`].
+    /// Minimum length of a wait that the process reports on standard error
+    /// ([`Launch::REPORT_WAITS`]). [`Options::report_waits`] of the program has priority.
     pub report_waits: Option<Duration>,
 }
 
@@ -49,7 +49,7 @@ impl Launch {
     pub const SIZE: &'static str = "ALCOR_SIZE";
     /// Name of the variable with the name of the run.
     pub const RUN: &'static str = "ALCOR_RUN";
-    /// Name of the variable with the length of a wait that is reported, in seconds.
+    /// Name of the variable with the minimum length of a reported wait, in seconds.
     pub const REPORT_WAITS: &'static str = "ALCOR_REPORT_WAITS";
 
     /// Makes the parameters of rank `rank` of `size` ranks on the boards of a URI.

@@ -77,10 +77,9 @@ impl Rank {
     /// ([`Status::RankReset`](crate::Status::RankReset)). Messages that the last holder had sent,
     /// and that no rank has received, are lost.
     ///
-    /// One case has no such end. The library of a rank that waits takes unexpected messages over from
-    /// the hardware. A message of more than a fragment that the last holder had taken over stays at
-    /// its sender, which waits until the watchdog's limit. With [`Options::detect_deaths`] the death of
-    /// the last holder ends this wait.
+    /// One kind of send does not end: that of a message longer than a fragment, whose announcement the
+    /// library of the last holder had taken over from the hardware. The sender waits until the
+    /// watchdog's limit. With [`Options::detect_deaths`] the death of the last holder ends this wait.
     ///
     /// The new holder can't continue collective operations of the last holder. If a rank is reset
     /// during a run, barriers, registrations and collectives of the run fail with

@@ -1,12 +1,13 @@
 //! Collectives in software: their state and their progress.
 //!
 //! A collective has two parts that run at the same time. In the agreement the members compare their
-//! calls, and thereby find out that all members have called: a few members send their calls to one
-//! another, more members compare them by dissemination. The [`Schedule`] moves the data. The collective ends when both parts have ended. If the calls differ, the
-//! collective ends with the difference at every member, and no destination is written. If the
-//! communicator has a row, the members also compare their calls by a herald in hardware. Otherwise
-//! a member that called a collective in hardware would never be found. The collectives of a
-//! communicator run one after the other.
+//! calls, and thereby find out that all members have called. Up to [`DIRECT_MEMBERS`] members send
+//! their calls to all others; more members compare them by dissemination. The [`Schedule`] moves the
+//! data. The collective ends when both parts have ended. If the calls differ, the collective ends
+//! with the difference at every member, and no destination is written. If the communicator has a
+//! row, the members also compare their calls by a herald in hardware. Otherwise a member that called
+//! a collective in hardware would never be found. The collectives of a communicator run one after the
+//! other.
 //!
 //! If the calls differ, each member sends its call to all others, so that each error contains the
 //! calls of all members ([`Progress::claim`]).
@@ -595,8 +596,8 @@ impl Active {
         }
     }
 
-    /// Returns whether each member sends its call to all others. The rounds of a dissemination follow
-    /// one another.
+    /// Returns whether each member sends its call to all others. Otherwise the calls spread by
+    /// dissemination, in rounds.
     fn is_direct(&self) -> bool {
         self.task.members.len() <= DIRECT_MEMBERS
     }

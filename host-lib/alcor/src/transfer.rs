@@ -145,7 +145,8 @@ impl<T: Datatype> Pieces<T> {
     /// Elements of a piece.
     const LENGTH: usize = PIECE / T::BYTES as usize;
 
-    fn is_worth_it(values: &[T]) -> bool {
+    /// Returns whether a slice has more pieces than there are copies.
+    fn are_many(values: &[T]) -> bool {
         values.len() > 2 * Self::LENGTH
     }
 
@@ -223,12 +224,7 @@ impl Rank {
         offset: usize,
         local: impl Buffer<Item = T>,
     ) -> Result<()> {
-        if let Some(values) = local.host().filter(|values| Pieces::is_worth_it(values)) {
-            let offset = byte_offset::<T>(offset)?;
-            return self.put_in_pieces(window, target, offset, values);
-        }
-        let request = self.iput(window, target, offset, local)?;
-        self.wait(request)
+        self.put_at(window, target, byte_offset::<T>(offset)?, local)
     }
 
     /// Starts a put of all of `local` into `target`'s window.
@@ -309,14 +305,9 @@ impl Rank {
         window: &Window<T>,
         target: GlobalRank,
         offset: usize,
-        mut local: impl BufferMut<Item = T>,
+        local: impl BufferMut<Item = T>,
     ) -> Result<()> {
-        if let Some(values) = local.host().filter(|values| Pieces::is_worth_it(values)) {
-            let offset = byte_offset::<T>(offset)?;
-            return self.get_in_pieces(window, target, offset, values);
-        }
-        let request = self.iget(window, target, offset, local)?;
-        self.wait(request)
+        self.get_at(window, target, byte_offset::<T>(offset)?, local)
     }
 
     /// Starts a get that fills `local` from `target`'s window.
@@ -378,12 +369,8 @@ impl Rank {
         byte_offset: u64,
         local: impl Buffer<Item = u8>,
     ) -> Result<()> {
-        if let Some(bytes) = local.host().filter(|bytes| Pieces::is_worth_it(bytes)) {
-            let offset = fits("byte offset", byte_offset, u32::MAX)?;
-            return self.put_in_pieces(window, target, offset, bytes);
-        }
-        let request = self.iput_bytes(window, target, byte_offset, local)?;
-        self.wait(request)
+        let offset = fits("byte offset", byte_offset, u32::MAX)?;
+        self.put_at(window, target, offset, local)
     }
 
     /// [`Rank::iput`] with a byte offset.
@@ -437,14 +424,10 @@ impl Rank {
         window: &Window<T>,
         target: GlobalRank,
         byte_offset: u64,
-        mut local: impl BufferMut<Item = u8>,
+        local: impl BufferMut<Item = u8>,
     ) -> Result<()> {
-        if let Some(bytes) = local.host().filter(|bytes| Pieces::is_worth_it(bytes)) {
-            let offset = fits("byte offset", byte_offset, u32::MAX)?;
-            return self.get_in_pieces(window, target, offset, bytes);
-        }
-        let request = self.iget_bytes(window, target, byte_offset, local)?;
-        self.wait(request)
+        let offset = fits("byte offset", byte_offset, u32::MAX)?;
+        self.get_at(window, target, offset, local)
     }
 
     /// [`Rank::iget`] with a byte offset.
@@ -476,6 +459,36 @@ impl Rank {
         let (local, copy_back) = local.destination(self, Copied::Fresh)?;
         let request = self.start(TransferKind::Get, window, target, offset, &local)?;
         Ok(request.with_copy_back(copy_back))
+    }
+
+    fn put_at<T: Datatype, U: Datatype>(
+        &mut self,
+        window: &Window<T>,
+        target: GlobalRank,
+        offset: u32,
+        local: impl Buffer<Item = U>,
+    ) -> Result<()> {
+        if let Some(values) = local.host().filter(|values| Pieces::are_many(values)) {
+            return self.put_in_pieces(window, target, offset, values);
+        }
+        let local = local.source(self)?;
+        let request = self.start(TransferKind::Put, window, target, offset, &local)?;
+        self.wait(request)
+    }
+
+    fn get_at<T: Datatype, U: Datatype>(
+        &mut self,
+        window: &Window<T>,
+        target: GlobalRank,
+        offset: u32,
+        mut local: impl BufferMut<Item = U>,
+    ) -> Result<()> {
+        if let Some(values) = local.host().filter(|values| Pieces::are_many(values)) {
+            return self.get_in_pieces(window, target, offset, values);
+        }
+        let (local, copy_back) = local.destination(self, Copied::Fresh)?;
+        let request = self.start(TransferKind::Get, window, target, offset, &local)?;
+        self.wait(request.with_copy_back(copy_back))
     }
 
     /// Puts a long slice in pieces: one is copied to node memory while the one before it is put.

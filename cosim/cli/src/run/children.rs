@@ -33,7 +33,7 @@ pub struct Start<'a> {
     pub prefix: bool,
     /// Whether the other ranks continue when a rank fails.
     pub survives: bool,
-    /// Length of a wait that each rank reports, in seconds.
+    /// Minimum length of a wait that a rank reports, in seconds.
     pub report_waits: Option<f64>,
 }
 

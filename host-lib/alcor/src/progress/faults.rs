@@ -5,6 +5,7 @@ use alcor_abi::rank::{events, reset_state};
 use alcor_abi::{Opcode, board, rank};
 
 use super::Progress;
+use crate::board::Sight;
 use crate::events::{Events, LastError};
 use crate::watchdog::{Awaited, RankState};
 use crate::{
@@ -161,8 +162,10 @@ impl Progress {
         awaited: Awaited,
         began: Cycle,
         at: Cycle,
-        waits: Vec<RankWait>,
+        sight: Option<Sight>,
     ) -> Error {
+        let mut waits = sight.map_or_else(Vec::new, |sight| sight.waits);
+        waits.retain(|wait| !wait.is_over);
         let awaited = match self.with_kernel_state(awaited) {
             Ok(awaited) => awaited,
             Err(error) => return error,

@@ -51,12 +51,8 @@ impl Progress {
         let Some(report) = self.report.filter(|_| now >= *due) else {
             return Ok(());
         };
-        let waits = self
-            .port
-            .sight()?
-            .map_or_else(Vec::new, |sight| sight.waits);
-        let waits = waits.into_iter().filter(|wait| !wait.is_over).collect();
-        match self.watchdog(awaited(self), began, now, waits) {
+        let sight = self.port.sight()?;
+        match self.watchdog(awaited(self), began, now, sight) {
             wait @ Error::Watchdog { .. } => (report.tell)(&wait),
             error => return Err(error),
         }
@@ -335,9 +331,7 @@ impl Progress {
                 return Ok(Cycle(later));
             }
         }
-        let mut waits = sight.map_or_else(Vec::new, |sight| sight.waits);
-        waits.retain(|wait| !wait.is_over);
-        Err(self.watchdog(awaited(self), began, now, waits))
+        Err(self.watchdog(awaited(self), began, now, sight))
     }
 
     /// Declares the awaited event to the port. `looks` states whether this rank polls at deadlines.
