@@ -22,6 +22,8 @@ const SIZES: [u32; 14] = [
 ];
 /// Receives that are posted before a stream, and messages of the stream.
 const WINDOW: u32 = 64;
+/// Maximum length of a stream in bytes. Streams of messages longer than 8192 bytes have fewer than [`WINDOW`].
+const STREAM: u32 = 1 << 19;
 /// Round trips of a ping-pong.
 const ROUND_TRIPS: u32 = 4;
 /// Numbers of unmatched messages in front of the matching one.
@@ -412,8 +414,9 @@ impl Bench<'_> {
         Ok(cycles / f64::from(2 * ROUND_TRIPS))
     }
 
-    /// Payload bytes per cycle of [`WINDOW`] messages whose receives are posted.
+    /// Payload bytes per cycle of messages whose receives are posted.
     fn stream(&self, bytes: u32, is_bidirectional: bool) -> Measurement {
+        let messages = WINDOW.min(STREAM / bytes);
         let ends = self.cycles(|rank| {
             let me = rank.pid().0;
             let other = 1 - me.min(1);
@@ -426,12 +429,12 @@ impl Bench<'_> {
             let mine = rank.alloc_from(&contents(rank, bytes))?;
             let inbox = rank.alloc_from(&vec![0u8; bytes as usize])?;
             let mut posted: Vec<Request<'_>> = Vec::new();
-            for _ in 0..if receives { WINDOW } else { 0 } {
+            for _ in 0..if receives { messages } else { 0 } {
                 posted.push(rank.irecv(other, TAG + other, inbox.clone())?);
             }
             let begin = start(rank)?;
             let mut sent = Vec::new();
-            for _ in 0..if sends { WINDOW } else { 0 } {
+            for _ in 0..if sends { messages } else { 0 } {
                 sent.push(rank.isend(GlobalRank(other), TAG + me, &mine)?);
             }
             rank.wait_all(sent)?;
@@ -447,11 +450,11 @@ impl Bench<'_> {
         })?;
         let rate = |cycles: f64| f64::from(bytes) / cycles;
         let note = if is_bidirectional {
-            "bytes per cycle in each direction, 64 receives posted"
+            format!("bytes per cycle in each direction, {messages} receives posted")
         } else {
-            "bytes per cycle, 64 receives posted"
+            format!("bytes per cycle, {messages} receives posted")
         };
-        let cycles = ends[0].max(ends[1]) / f64::from(WINDOW);
+        let cycles = ends[0].max(ends[1]) / f64::from(messages);
         let limit = rate(self.bound.interval(bytes));
         Ok(vec![figure(rate(cycles)).limit(limit).note(note)])
     }

@@ -1236,7 +1236,7 @@ fn lists(context: &Context) -> Result {
 /// of MPI allow.
 #[alcor_test(ranks >= 1, needs = [Messages])]
 fn random(context: &Context) -> Result {
-    for number in 0..context.scale(12, 120) {
+    for number in 0..context.scale(8, 120) {
         let plan = Plan::new(context, number);
         // With a short ring, most receives wait in the library.
         let short = (2 * context.ranks()).next_power_of_two().max(4);

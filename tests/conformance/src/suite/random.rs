@@ -17,7 +17,7 @@ use plan::{Plan, Size};
 #[alcor_test(ranks >= 2)]
 fn program(context: &Context) -> Result {
     let size = Size {
-        operations: context.scale(30_000, 300_000),
+        operations: context.scale(12_000, 300_000),
         each: 24,
     };
     run(context, 0, context.ranks(), Options::default(), size)
@@ -26,7 +26,7 @@ fn program(context: &Context) -> Result {
 /// Short programs on all numbers of ranks, with rings of all sizes.
 #[alcor_test(ranks >= 1)]
 fn programs(context: &Context) -> Result {
-    for number in 1..=context.scale(36, 360) {
+    for number in 1..=context.scale(18, 360) {
         let ranks = 1 + (number as u32) % context.ranks();
         let options = Options::default().ring_entries(1 << (number % 9));
         let size = Size {
@@ -42,7 +42,7 @@ fn programs(context: &Context) -> Result {
 #[alcor_test(ranks >= 2)]
 fn short_epochs(context: &Context) -> Result {
     let size = Size {
-        operations: context.scale(2000, 20_000),
+        operations: context.scale(1000, 20_000),
         each: 3,
     };
     run(context, 1000, context.ranks(), Options::default(), size)
