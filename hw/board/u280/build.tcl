@@ -176,7 +176,7 @@ ip xdma 4.1 xdma_u280 [dict create \
   pf0_interrupt_pin NONE \
   cfg_mgmt_if false]
 
-# Bits of the core's memory port: those of DmaDataW in u280_top.
+# Bits of the core's memory port: those of PHIT_W.
 ip axi_dwidth_converter 2.1 dma_width_u280 [dict create \
   PROTOCOL AXI4 \
   READ_WRITE_MODE READ_WRITE \
