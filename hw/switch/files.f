@@ -24,6 +24,7 @@ switch/rtl/coll_credits.sv
 switch/rtl/coll_tx.sv
 switch/rtl/coll_choice.sv
 switch/rtl/coll_announce.sv
+switch/rtl/coll_combine.sv
 switch/rtl/coll_stage.sv
 switch/rtl/coll_copy.sv
 switch/rtl/coll_writer.sv

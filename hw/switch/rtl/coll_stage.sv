@@ -3,10 +3,9 @@
 
 import alcor_abi_pkg::*;
 import alcor_switch_pkg::*;
-import alcor_fp_pkg::*;
 
 /// One stage of the collective unit: exchanges phits with the partner board of the stage, and
-/// combines own and partner's phits in a vector unit.
+/// combines own and partner's phits in a vector unit (`coll_combine`).
 ///
 /// Two memories hold a window of WINDOW phits for each communicator: arrivals, which the partner
 /// has sent, and own phits, which came from the stage before. Each cycle, a communicator is chosen
@@ -128,12 +127,6 @@ module coll_stage #(
     output logic [PhitHeadW+PHIT_W-1:0]  tx_phit_o
 );
 
-  // A result is AGLU_LATENCY + 1 cycles on its way to the FIFO in which it has a place.
-  localparam int unsigned ResultDepth = 32;
-  localparam int unsigned ResultW = $clog2(ResultDepth + 1);
-  localparam int unsigned TagW = 1 + TokenHeadW + SpanW;
-  localparam int unsigned FlyingW = $clog2(AGLU_LATENCY + 2);
-
   `ALCOR_PHIT_TYPE(PHIT_W)
   `ALCOR_TOKEN_TYPES(PHIT_W)
 
@@ -204,7 +197,7 @@ module coll_stage #(
 
   logic [31:0] arrived, own, spoilt;
   logic head_pop, own_pop;
-  body_t head_body, own_body;
+  logic [BodyW-1:0] head_body, own_body;
   alcor_abi_pkg::row_pulse_t pick;
 
   coll_window #(
@@ -303,88 +296,30 @@ module coll_stage #(
       .tell_flow_o   (tell_flow)
   );
 
-  // ---------------------------------------------------------------- combining
+  // ---------------------------------------------------------------- combining, results
 
-  logic fire_q, fire_alone_q, fire_final_q;
-  alcor_abi_pkg::token_head_t fire_head_q;
-  alcor_abi_pkg::coll_call_t call;
-  alcor_abi_pkg::operation_e operation_q;
-  alcor_abi_pkg::datatype_e datatype_q;
-  token_t out;
-  logic sum_valid, sum_final;
+  logic combine_busy;
 
-  assign call = collectives_i.calls[pick.row];
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) fire_q <= 1'b0;
-    else fire_q <= pass.valid;
-    if (pass.valid) begin
-      fire_alone_q <= pass.alone;
-      fire_final_q <= pass.last;
-      fire_head_q  <= {pick.row, heads.own_signature};
-      operation_q  <= pass.alone ? RO_BOR : heads.own_signature ? RO_BAND : call.operation;
-      datatype_q   <= (pass.alone || heads.own_signature) ? DT_U32 : call.datatype;
-    end
-  end
-
-  vector_aglu #(
+  coll_combine #(
       .PHIT_W(PHIT_W),
-      .TAG_W (TagW),
       .OPS   (OPS),
       .TYPES (TYPES)
-  ) u_aglu (
-      .clk_i      (clk_i),
-      .rst_ni     (rst_ni),
-      .valid_i    (fire_q),
-      .operation_i(operation_q),
-      .datatype_i (datatype_q),
-      .a_i        (own_body.data),
-      .b_i        (fire_alone_q ? own_body.data : head_body.data),
-      .tag_i      ({fire_final_q, fire_head_q, own_body.span}),
-      .valid_o    (sum_valid),
-      .result_o   (out.body.data),
-      .tag_o      ({sum_final, out.head, out.body.span})
-  );
-
-  assign result_take_o = {fire_q && fire_final_q && !fire_head_q.signature, fire_head_q.row};
-
-  // Tokens in the vector unit that go to the next stage.
-  logic [FlyingW-1:0] flying_q;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) flying_q <= '0;
-    else flying_q <= flying_q + FlyingW'(next_take_o) - FlyingW'(out_valid_o);
-  end
-
-  assign out_valid_o = sum_valid && !sum_final;
-  assign out_o       = out;
-
-  // ---------------------------------------------------------------- results
-
-  logic [ResultW-1:0] results_q;
-
-  // A power of two: full is the highest bit.
-  assign result_room = !results_q[ResultW-1];
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) results_q <= '0;
-    else results_q <= results_q + ResultW'(pass.valid && pass.last) - ResultW'(result_valid_o && result_ready_i);
-  end
-
-  fifo #(
-      .WIDTH(TokenW),
-      .DEPTH(ResultDepth)
-  ) u_results (
-      .clk_i  (clk_i),
-      .rst_ni (rst_ni),
-      .valid_i(sum_valid && sum_final),
-      .ready_o(),
-      .data_i (out),
-      .valid_o(result_valid_o),
-      .ready_i(result_ready_i),
-      .data_o (result_o),
-      .empty_o(),
-      .usage_o()
+  ) u_combine (
+      .clk_i         (clk_i),
+      .rst_ni        (rst_ni),
+      .pass_i        (pass),
+      .head_i        ({pick.row, heads.own_signature}),
+      .call_i        (collectives_i.calls[pick.row]),
+      .own_i         (own_body),
+      .arrived_i     (head_body),
+      .out_valid_o   (out_valid_o),
+      .out_o         (out_o),
+      .result_room_o (result_room),
+      .result_valid_o(result_valid_o),
+      .result_ready_i(result_ready_i),
+      .result_o      (result_o),
+      .result_take_o (result_take_o),
+      .busy_o        (combine_busy)
   );
 
   // ---------------------------------------------------------------- credits, and to the partner
@@ -394,7 +329,7 @@ module coll_stage #(
   logic [15:0] pay_phits;
 
   assign ask_room_o   = credit_room && tx_room;
-  assign state_o.busy = pick.valid || flying_q != '0 || results_q != '0 || tx_busy;
+  assign state_o.busy = pick.valid || combine_busy || tx_busy;
 
   coll_credits #(
       .WINDOW(WINDOW)
@@ -488,7 +423,5 @@ module coll_stage #(
   end
   `ALCOR_IMPLIES(a_in_turn, rx_ordered && !fresh_q[rx_row],
                  came_signature_q[rx_row] == (came_parity_q[rx_row] != rx_note.parity))
-  // Two phits that meet are of the same place, unless the members disagree.
-  `ALCOR_IMPLIES(a_same_kind, fire_q && !fire_alone_q && fire_head_q.signature, own_body.span == head_body.span)
 
 endmodule
