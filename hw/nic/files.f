@@ -1,7 +1,9 @@
+nic/rtl/match_queue_links.sv
 nic/rtl/match_queue.sv
 nic/rtl/message_entries.sv
 nic/rtl/message_verdict.sv
 nic/rtl/message_arrivals.sv
+nic/rtl/message_receives.sv
 nic/rtl/message_matcher.sv
 nic/rtl/message_delivery.sv
 nic/rtl/message_engine.sv

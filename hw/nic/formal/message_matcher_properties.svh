@@ -48,10 +48,10 @@
                  && verdict_o.bytes <= 32'(FRAGMENT))
 
   // Invariants of the induction: the buffer in the table, and at the output of the table; a message under search fits.
-  (* hierconn *) logic [DEPTH*64-1:0] \u_receives.contents_o ;
+  (* hierconn *) logic [DEPTH*64-1:0] \u_receives.u_buffers.contents_o ;
   logic [63:0] entry;
   logic [33:0] entry_end, buffer_end;
-  assign entry      = \u_receives.contents_o [64*my_receive+:64];
+  assign entry      = \u_receives.u_buffers.contents_o [64*my_receive+:64];
   assign entry_end  = 34'(entry[63:32]) + 34'(entry[31:0]);
   assign buffer_end = 34'(buffer.address) + 34'(buffer.length);
   `ALCOR_IMPLIES(p_entry, entered_q, byte_ < 34'(entry[63:32]) || byte_ >= entry_end)

@@ -95,12 +95,11 @@ module match_queue #(
 
   // ------------------------------------------------------------------------------------------- the list
   // The first `cells_q` entries are in the unit; `rest_q` more follow, from `split_q` on.
-  logic [EntryW-1:0] head_q, tail_q, split_q, at_q, raddr, next, prev, gone_next, gone_prev;
-  logic [EntryW-1:0] next_q, prev_q;
+  logic [EntryW-1:0] split_q, at_q, raddr, next, gone_next;
   logic [CellW-1:0] cells_q;
   logic [CountW-1:0] rest_q, left_q;
   logic [MATCH_W-1:0] body_match, body_mask, differs;
-  logic hit, unlink_q, walked_q, is_head, is_tail;
+  logic hit, unlink_q;
 
   assign count_o = CountW'(cells_q) + rest_q;
 
@@ -141,38 +140,21 @@ module match_queue #(
     assign body_mask = mask_q;
   end
 
-  // An append writes behind the tail, an entry that leaves writes around itself: it is that of the result. In an empty
-  // queue, the tail is an entry of no list.
-  assign append    = take && op_i == MoAppend;
-  assign gone_next = walked_q ? next_q : next;
-  assign gone_prev = walked_q ? prev_q : prev;
-  assign is_head   = result_entry_o == head_q;
-  assign is_tail   = result_entry_o == tail_q;
+  assign append = take && op_i == MoAppend;
 
-  ram_sdp #(
-      .WIDTH(EntryW),
+  match_queue_links #(
       .DEPTH(DEPTH)
-  ) u_next (
-      .clk_i  (clk_i),
-      .we_i   (append || (unlink_q && !is_head)),
-      .waddr_i(unlink_q ? gone_prev : tail_q),
-      .wdata_i(unlink_q ? gone_next : op_entry_i),
-      .re_i   (1'b1),
-      .raddr_i(raddr),
-      .rdata_o(next)
-  );
-
-  ram_sdp #(
-      .WIDTH(EntryW),
-      .DEPTH(DEPTH)
-  ) u_prev (
-      .clk_i  (clk_i),
-      .we_i   (append || (unlink_q && !is_tail)),
-      .waddr_i(unlink_q ? gone_next : op_entry_i),
-      .wdata_i(unlink_q ? gone_prev : tail_q),
-      .re_i   (1'b1),
-      .raddr_i(raddr),
-      .rdata_o(prev)
+  ) u_links (
+      .clk_i         (clk_i),
+      .read_i        (raddr),
+      .next_o        (next),
+      .append_i      (append),
+      .empty_i       (count_o == '0),
+      .append_entry_i(op_entry_i),
+      .walks_i       (state_q == StWalk),
+      .unlink_i      (unlink_q),
+      .unlink_entry_i(result_entry_o),
+      .unlink_next_o (gone_next)
   );
 
   assign differs = (body_match ^ match_q) & ~body_mask;
@@ -335,28 +317,17 @@ module match_queue #(
       tag_q   <= op_tag_i;
       match_q <= op_match_i;
     end
-    // The address that the RAMs' outputs belong to, and the outputs of the cycle before.
-    at_q     <= raddr;
-    next_q   <= next;
-    prev_q   <= prev;
-    walked_q <= state_q == StWalk;
-    left_q   <= (state_q == StWalk) ? left_q - 1'b1 : rest_q;
-    fits_q   <= fits;
-    fills_q  <= fills;
-    moved_q  <= (state_q == StInsert) ? moved_q + BatchW'(insert && moved_q != BatchW'(BATCH)) : '0;
+    // The address that the RAMs' outputs belong to.
+    at_q    <= raddr;
+    left_q  <= (state_q == StWalk) ? left_q - 1'b1 : rest_q;
+    fits_q  <= fits;
+    fills_q <= fills;
+    moved_q <= (state_q == StInsert) ? moved_q + BatchW'(insert && moved_q != BatchW'(BATCH)) : '0;
     if (state_q == StIdle && take) entry_q <= op_entry_i;
 
-    if (append) begin
-      tail_q <= op_entry_i;
-      if (count_o == '0) head_q <= op_entry_i;
-      if (rest_q == '0) split_q <= op_entry_i;
-    end
-    if (unlink_q) begin
-      if (is_head) head_q <= gone_next;
-      if (is_tail) tail_q <= gone_prev;
-      // An entry of the unit is split_q only while no entry is outside: the next append writes split_q.
-      if (result_entry_o == split_q) split_q <= gone_next;
-    end
+    if (append && rest_q == '0) split_q <= op_entry_i;
+    // An entry of the unit is split_q only while no entry is outside: the next append writes split_q.
+    if (unlink_q && result_entry_o == split_q) split_q <= gone_next;
     if (insert) split_q <= next;
 
     if (found || failed) begin
@@ -395,7 +366,7 @@ module match_queue #(
   `ALCOR_IMPLIES(a_result_has_room, found || failed, result_free)
   // One request or command is under way in the unit, so the unit is ready.
   `ALCOR_IMPLIES(a_unit_takes_requests, asks, request_ready)
-  `ALCOR_IMPLIES(a_append_has_room, append, count_o != CountW'(DEPTH))
+  `ALCOR_IMPLIES(a_append_has_room, append, count_o != CountW'(DEPTH) && !unlink_q)
   `ALCOR_IMPLIES(a_remove_has_entry, take && op_i == MoRemove, count_o != '0)
   // No other block inserts, so the unit has room for the entries that are counted.
   `ALCOR_IMPLIES(a_unit_has_room, state_q == StStarted && answer_valid,

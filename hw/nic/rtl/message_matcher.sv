@@ -111,12 +111,6 @@ module message_matcher #(
     StResult       // completion is offered
   } state_e;
 
-  typedef enum logic [1:0] {
-    EnFree    = 2'd0,
-    EnQueued  = 2'd1,  // waits for a message
-    EnMatched = 2'd2   // has one
-  } entry_e;
-
   state_e state_d, state_q;
   logic commanded, arrived_last_q;
   logic [SweepW-1:0] sweep_q;
@@ -129,7 +123,7 @@ module message_matcher #(
   logic flush_q, defer_q;
 
   // -------------------------------------------------------------------------------- messages that arrive
-  logic waiting_valid, pops, look, freeing, free_valid, entry_changes;
+  logic waiting_valid, pops, look, freeing, free_valid, free_ready;
   alcor_abi_pkg::waiting_message_t waiting;
   alcor_abi_pkg::match_t found_match;
   logic [EntryW-1:0] look_entry;
@@ -176,8 +170,7 @@ module message_matcher #(
       .retire_i         (retire_i),
       .freeing_o        (freeing),
       .free_valid_o     (free_valid),
-      // A receive's entry is freed in a cycle in which no other entry changes its state.
-      .free_ready_i     (!entry_changes),
+      .free_ready_i     (free_ready),
       .free_o           (freed)
   );
 
@@ -253,7 +246,7 @@ module message_matcher #(
       .count_o       (unexpected)
   );
 
-  logic [1:0] entry_state;
+  logic entry_free, entry_queued;
 
   always_comb begin
     posted_op = MoSearch;
@@ -266,10 +259,10 @@ module message_matcher #(
 
   assign posted_match     = (state_q == StIdle) ? next_match_q : match_q;
   assign unexpected_match = found_valid_q ? found_match : match_q;
-  assign unexpected_valid = (state_q == StPost && entry_state == EnFree) || (found_valid_q && !found_q) ||
+  assign unexpected_valid = (state_q == StPost && entry_free) || (found_valid_q && !found_q) ||
                             state_q == StProbe || state_q == StDrop;
   assign posted_valid     = (state_q == StIdle && next_valid_q && !next_recall_q) || state_q == StQueue ||
-                            (state_q == StCancel && entry_state == EnQueued);
+                            (state_q == StCancel && entry_queued);
 
   assign next_goes      = state_q == StIdle && next_valid_q && !next_recall_q && posted_ready;
   assign drops          = state_q == StIdle && next_valid_q && next_recall_q && searching_q == '0 && !found_valid_q;
@@ -288,57 +281,32 @@ module message_matcher #(
                            message_result && posted_found && posted_unit};
 
   // ------------------------------------------------------------------------------- entries of receives
-  logic [1:0] entry_next;
-  logic entry_write;
-  logic [EntryW-1:0] entry_at;
-
-  ram_sdp #(
-      .WIDTH    (2),
-      .DEPTH    (DEPTH),
-      .BLOCK_RAM(1'b0)
-  ) u_entries (
-      .clk_i  (clk_i),
-      .we_i   (entry_write || sweeps),
-      .waddr_i(sweeps ? EntryW'(sweep_q) : entry_at),
-      .wdata_i(sweeps ? EnFree : entry_next),
-      .re_i   (state_q == StIdle),
-      .raddr_i(command_i.id[EntryW-1:0]),
-      .rdata_o(entry_state)
-  );
-
-  always_comb begin
-    entry_changes = 1'b0;
-    entry_at      = receive_q;
-    entry_next    = EnFree;
-    if (pair_o.valid && !pair_o.dropped) begin
-      entry_changes = 1'b1;
-      entry_next    = EnMatched;
-      if (matched) entry_at = found_receive_q;
-    end
-    if (state_q == StQueue && posted_ready) begin
-      entry_changes = 1'b1;
-      entry_next    = EnQueued;
-    end
-    if (state_q == StCancelling && posted_done) entry_changes = 1'b1;
-    entry_write = entry_changes || (free_valid && !freed.dropped);
-    if (!entry_changes) entry_at = freed.receive[EntryW-1:0];
-  end
-
-  // The buffer of the receive that a message has found.
-  ram_sdp #(
-      .WIDTH(64),
+  message_receives #(
       .DEPTH(DEPTH)
   ) u_receives (
-      .clk_i  (clk_i),
-      .we_i   (receive_o.valid),
-      .waddr_i(receive_q),
-      .wdata_i(buffer_q),
-      .re_i   (message_result),
-      .raddr_i(posted_entry),
-      .rdata_o(buffer)
+      .clk_i         (clk_i),
+      .sweep_i       (sweeps),
+      .sweep_entry_i (sweep_q[EntryW-1:0]),
+      .look_i        (state_q == StIdle),
+      .look_entry_i  (command_i.id[EntryW-1:0]),
+      .free_o        (entry_free),
+      .queued_o      (entry_queued),
+      .entry_i       (receive_q),
+      .enter_i       (receive_o.valid),
+      .buffer_i      (buffer_q),
+      .queue_i       (state_q == StQueue && posted_ready),
+      .cancel_i      (state_q == StCancelling && posted_done),
+      .match_i       (pair_o.valid && !pair_o.dropped),
+      .match_entry_i (matched ? found_receive_q : receive_q),
+      .retire_valid_i(free_valid),
+      .retire_ready_o(free_ready),
+      .retire_i      (freed),
+      .find_i        (message_result),
+      .find_entry_i  (posted_entry),
+      .buffer_o      (buffer)
   );
 
-  assign receive_o.valid  = state_q == StPost && entry_state == EnFree;
+  assign receive_o.valid  = state_q == StPost && entry_free;
   assign receive_o.entry  = 10'(receive_q);
   assign receive_o.defer  = defer_q;
   assign receive_o.buffer = buffer_q;
@@ -398,7 +366,7 @@ module message_matcher #(
         end
       end
       StPost: begin
-        if (entry_state != EnFree) state_d = StResult;
+        if (!entry_free) state_d = StResult;
         else if (unexpected_ready) state_d = StPosting;
       end
       StPosting: if (unexpected_done) state_d = unexpected_found ? StIdle : StQueue;
@@ -406,7 +374,7 @@ module message_matcher #(
       StProbe: if (unexpected_ready) state_d = StProbing;
       StProbing: if (unexpected_done) state_d = StResult;
       StCancel: begin
-        if (entry_state != EnQueued) state_d = StIdle;
+        if (!entry_queued) state_d = StIdle;
         else if (posted_ready) state_d = StCancelling;
       end
       StCancelling: if (posted_done) state_d = StResult;
@@ -479,14 +447,14 @@ module message_matcher #(
 `ifdef ALCOR_COVERAGE
   logic [1:0] wildcards;
   assign wildcards = {command_i.tag.any_source, command_i.tag.any_tag};
-  `ALCOR_COVER(c_wildcard_receive_none, commanded && command_i.command == McReceive && wildcards == 2'b00)
-  `ALCOR_COVER(c_wildcard_receive_source, commanded && command_i.command == McReceive && wildcards == 2'b10)
-  `ALCOR_COVER(c_wildcard_receive_tag, commanded && command_i.command == McReceive && wildcards == 2'b01)
-  `ALCOR_COVER(c_wildcard_receive_source_and_tag, commanded && command_i.command == McReceive && wildcards == 2'b11)
-  `ALCOR_COVER(c_wildcard_probe_none, commanded && command_i.command == McProbe && wildcards == 2'b00)
-  `ALCOR_COVER(c_wildcard_probe_source, commanded && command_i.command == McProbe && wildcards == 2'b10)
-  `ALCOR_COVER(c_wildcard_probe_tag, commanded && command_i.command == McProbe && wildcards == 2'b01)
-  `ALCOR_COVER(c_wildcard_probe_source_and_tag, commanded && command_i.command == McProbe && wildcards == 2'b11)
+`define ALCOR_COVER_WILDCARD(kind_, command_) \
+  `ALCOR_COVER(c_wildcard_``kind_``_none, commanded && command_i.command == command_ && wildcards == 2'b00) \
+  `ALCOR_COVER(c_wildcard_``kind_``_source, commanded && command_i.command == command_ && wildcards == 2'b10) \
+  `ALCOR_COVER(c_wildcard_``kind_``_tag, commanded && command_i.command == command_ && wildcards == 2'b01) \
+  `ALCOR_COVER(c_wildcard_``kind_``_source_and_tag, commanded && command_i.command == command_ && wildcards == 2'b11)
+  `ALCOR_COVER_WILDCARD(receive, McReceive)
+  `ALCOR_COVER_WILDCARD(probe, McProbe)
+`undef ALCOR_COVER_WILDCARD
 `endif
   `ALCOR_COVER(c_message_recalled, pair_o.dropped && pair_o.valid)
 
