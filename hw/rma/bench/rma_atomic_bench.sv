@@ -46,7 +46,7 @@ module rma_atomic_bench (
     localparam int unsigned Depth = g == 0 ? 2 : g == 1 ? 16 : 2;
     alcor_abi_pkg::memory_request_t read;
     alcor_abi_pkg::slot_lookup_t lookup;
-    alcor_abi_pkg::read_task_t task_;
+    alcor_abi_pkg::outgoing_t reply;
     alcor_abi_pkg::refusal_t refusal;
     alcor_abi_pkg::from_engine_t engine;
     logic [DataW-1:0] write_data;
@@ -88,12 +88,8 @@ module rma_atomic_bench (
         .write_data_o      (write_data),
         .write_strobe_o    (write_strobe),
         .replied_i         (target_replied_i[g]),
-        .reply_head_valid_o(target_head_valid_o[g]),
-        .reply_head_ready_i(target_head_ready_i[g]),
-        .reply_head_o      (target_head_o[g]),
-        .reply_task_valid_o(target_task_valid_o[g]),
-        .reply_task_ready_i(target_task_ready_i[g]),
-        .reply_task_o      (task_),
+        .reply_o           (reply),
+        .reply_i           ({target_head_ready_i[g], target_task_ready_i[g]}),
         .engine_o          (),
         .engine_i          (engine),
         .refusal_o         (refusal),
@@ -106,9 +102,12 @@ module rma_atomic_bench (
     assign target_read_address_o[g] = read.address;
     assign target_write_data_o[g]   = 256'(write_data);
     assign target_write_strobe_o[g] = 32'(write_strobe);
-    assign target_task_heads_o[g]   = task_.heads;
-    assign target_task_words_o[g]   = task_.words;
-    assign target_task_address_o[g] = task_.address;
+    assign target_head_valid_o[g]   = reply.head_valid;
+    assign target_head_o[g]         = reply.head;
+    assign target_task_valid_o[g]   = reply.task_valid;
+    assign target_task_heads_o[g]   = reply.read.heads;
+    assign target_task_words_o[g]   = reply.read.words;
+    assign target_task_address_o[g] = reply.read.address;
     assign target_refused_o[g]      = refusal.refused;
     assign target_malformed_o[g]    = refusal.malformed;
 

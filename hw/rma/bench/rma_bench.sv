@@ -508,7 +508,7 @@ module rma_bench (
     alcor_abi_pkg::slot_lookup_t lookup;
     alcor_abi_pkg::to_engine_t to_engine;
     alcor_abi_pkg::write_task_t write_task;
-    alcor_abi_pkg::read_task_t reply_task;
+    alcor_abi_pkg::outgoing_t reply;
     alcor_abi_pkg::refusal_t refusal;
     alcor_abi_pkg::answered_t answered;
     alcor_abi_pkg::memory_request_t atomic_read;
@@ -564,12 +564,8 @@ module rma_bench (
           .ack_valid_i       (packet_ack_valid_i[g]),
           .ack_ready_o       (packet_ack_ready_o[g]),
           .ack_i             ({packet_ack_rank_i[g], packet_ack_status_i[g], packet_ack_id_i[g]}),
-          .reply_head_valid_o(packet_reply_head_valid_o[g]),
-          .reply_head_ready_i(packet_reply_head_ready_i[g]),
-          .reply_head_o      (packet_reply_head_o[g]),
-          .reply_task_valid_o(packet_reply_task_valid_o[g]),
-          .reply_task_ready_i(packet_reply_task_ready_i[g]),
-          .reply_task_o      (reply_task),
+          .reply_o           (reply),
+          .reply_i           ({packet_reply_head_ready_i[g], packet_reply_task_ready_i[g]}),
           .refusal_o         (refusal),
           .idle_o            (packet_idle_o[g])
       );
@@ -603,10 +599,7 @@ module rma_bench (
       assign packet_atomic_strobe_o[g]    = '0;
       assign to_engine                    = '0;
       assign packet_ack_ready_o[g]        = 1'b0;
-      assign packet_reply_head_valid_o[g] = 1'b0;
-      assign packet_reply_head_o[g]       = '0;
-      assign packet_reply_task_valid_o[g] = 1'b0;
-      assign reply_task                   = '0;
+      assign reply                        = '0;
     end
     assign packet_atomic_read_o[g]         = atomic_read.req;
     assign packet_atomic_read_address_o[g] = atomic_read.address;
@@ -640,9 +633,12 @@ module rma_bench (
     assign packet_note_rank_o[g]          = write_task.note.told.rank;
     assign packet_note_status_o[g]        = write_task.note.told.status;
     assign packet_note_id_o[g]            = write_task.note.told.id;
-    assign packet_reply_task_heads_o[g]   = reply_task.heads;
-    assign packet_reply_task_words_o[g]   = reply_task.words[7:0];
-    assign packet_reply_task_address_o[g] = reply_task.address;
+    assign packet_reply_head_valid_o[g]   = reply.head_valid;
+    assign packet_reply_head_o[g]         = reply.head;
+    assign packet_reply_task_valid_o[g]   = reply.task_valid;
+    assign packet_reply_task_heads_o[g]   = reply.read.heads;
+    assign packet_reply_task_words_o[g]   = reply.read.words[7:0];
+    assign packet_reply_task_address_o[g] = reply.read.address;
     assign packet_refused_o[g]            = refusal.refused;
     assign packet_malformed_o[g]          = refusal.malformed;
     assign packet_dropped_o[g]            = refusal.dropped;

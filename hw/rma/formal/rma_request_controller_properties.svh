@@ -81,10 +81,10 @@
   (* hierconn *) logic [1:0] \u_reply_sender.state_q ;
   logic [33:0] asked;
   assign asked = packet.header.last ? 34'(packet.length.length) : 34'(left);
-  `ALCOR_IMPLIES(p_answer_address, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd1,
-                 reply_head_o == packet.laddr)
-  `ALCOR_IMPLIES(p_answer_length, state_q == Reply && reply_head_valid_o && \u_reply_sender.state_q == 2'd2,
-                 34'(reply_head_o[15:0]) <= asked)
+  `ALCOR_IMPLIES(p_answer_address, state_q == Reply && reply_o.head_valid && \u_reply_sender.state_q == 2'd1,
+                 reply_o.head == packet.laddr)
+  `ALCOR_IMPLIES(p_answer_length, state_q == Reply && reply_o.head_valid && \u_reply_sender.state_q == 2'd2,
+                 34'(reply_o.head[15:0]) <= asked)
   // The proof of `rma_mm_write` assumes this of a task.
   `ALCOR_IMPLIES(p_ends, write_valid_o && !write_o.drop && write_o.kept != '0, task_end < 34'h1_0000_0000)
   `ALCOR_IMPLIES(p_words, write_valid_o, (write_o.kept >> CountW) == '0)

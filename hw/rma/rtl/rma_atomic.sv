@@ -72,18 +72,10 @@ module rma_atomic #(
     /// Byte strobes.
     output logic [Bytes-1:0]               write_strobe_o,
 
-    /// A header word of the answer is offered.
-    output logic                           reply_head_valid_o,
-    /// The header word is taken.
-    input  logic                           reply_head_ready_i,
-    /// The header word.
-    output logic [31:0]                    reply_head_o,
-    /// The read task of the answer is offered.
-    output logic                           reply_task_valid_o,
-    /// The task is taken.
-    input  logic                           reply_task_ready_i,
-    /// The task.
-    output alcor_abi_pkg::read_task_t      reply_task_o
+    /// Header words and read task of the answer.
+    output alcor_abi_pkg::outgoing_t       reply_o,
+    /// Header words and read task that are taken.
+    input  alcor_abi_pkg::outgoing_taken_t reply_i
 );
 
   // A port of a word takes two accesses for a word of 64 bits.
@@ -200,6 +192,7 @@ module rma_atomic #(
   // Header words that are sent.
   logic [1:0] sent_q;
   logic last_sent, with_task, sent;
+  logic [31:0] head;
   alcor_abi_pkg::x_old_t header;
 
   always_comb begin
@@ -215,21 +208,22 @@ module rma_atomic #(
   assign last_sent          = sent_q == {wide, !wide};
   // A header in beats of several words needs all its words with its task.
   assign with_task          = Narrow ? sent_q == 2'd0 : last_sent;
-  assign reply_head_valid_o = carried_out && (sent_q == 2'd0 || settled) && (!with_task || reply_task_ready_i);
-  assign reply_task_valid_o = carried_out && (sent_q == 2'd0 || settled) && with_task && reply_head_ready_i;
-  assign sent               = reply_head_valid_o && reply_head_ready_i;
+  assign reply_o.head_valid = carried_out && (sent_q == 2'd0 || settled) && (!with_task || reply_i.read);
+  assign reply_o.task_valid = carried_out && (sent_q == 2'd0 || settled) && with_task && reply_i.head;
+  assign sent               = reply_o.head_valid && reply_i.head;
 
   always_comb begin
     unique case (sent_q)
-      2'd0:    reply_head_o = header;
-      2'd1:    reply_head_o = old_q[31:0];
-      default: reply_head_o = old_q[63:32];
+      2'd0:    head = header;
+      2'd1:    head = old_q[31:0];
+      default: head = old_q[63:32];
     endcase
   end
 
-  assign reply_task_o.heads   = wide ? 3'd3 : 3'd2;
-  assign reply_task_o.words   = '0;
-  assign reply_task_o.address = '0;
+  assign reply_o.head         = head;
+  assign reply_o.read.heads   = wide ? 3'd3 : 3'd2;
+  assign reply_o.read.words   = '0;
+  assign reply_o.read.address = '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || done_o) sent_q <= '0;

@@ -70,18 +70,10 @@ module rma_receive_requests #(
 
     /// The reply plane sends nothing.
     input  logic                        replied_i,
-    /// A header word of an answer is offered.
-    output logic                        reply_head_valid_o,
-    /// The header word is taken.
-    input  logic                        reply_head_ready_i,
-    /// The header word.
-    output logic [31:0]                 reply_head_o,
-    /// The read task of an answer is offered.
-    output logic                        reply_task_valid_o,
-    /// The task is taken.
-    input  logic                        reply_task_ready_i,
-    /// The task.
-    output alcor_abi_pkg::read_task_t   reply_task_o,
+    /// Header words and read task of an answer.
+    output alcor_abi_pkg::outgoing_t    reply_o,
+    /// Header words and read task that are taken.
+    input  alcor_abi_pkg::outgoing_taken_t reply_i,
 
     /// To the message engine.
     output alcor_abi_pkg::to_engine_t   engine_o,
@@ -273,12 +265,8 @@ module rma_receive_requests #(
       .ack_valid_i       (ack_valid),
       .ack_ready_o       (ack_ready),
       .ack_i             (ack),
-      .reply_head_valid_o(reply_head_valid_o),
-      .reply_head_ready_i(reply_head_ready_i),
-      .reply_head_o      (reply_head_o),
-      .reply_task_valid_o(reply_task_valid_o),
-      .reply_task_ready_i(reply_task_ready_i),
-      .reply_task_o      (reply_task_o),
+      .reply_o           (reply_o),
+      .reply_i           (reply_i),
       .refusal_o         (refusal),
       .idle_o            (controller_idle)
   );

@@ -22,18 +22,10 @@ module rma_reply_sender (
     /// The packet is sent.
     output logic                            done_o,
 
-    /// A header word is offered.
-    output logic                            head_valid_o,
-    /// The header word is taken.
-    input  logic                            head_ready_i,
-    /// The header word.
-    output logic [31:0]                     head_o,
-    /// The read task is offered, with the last header word.
-    output logic                            task_valid_o,
-    /// The task is taken.
-    input  logic                            task_ready_i,
-    /// The task.
-    output alcor_abi_pkg::read_task_t       task_o
+    /// Header words and read task of the packet.
+    output alcor_abi_pkg::outgoing_t        packet_o,
+    /// Header words and read task that are taken.
+    input  alcor_abi_pkg::outgoing_taken_t  packet_i
 );
 
   // States of an XDATA packet.
@@ -45,6 +37,8 @@ module rma_reply_sender (
 
   state_e state_d, state_q;
   logic last, single;
+  logic [31:0] head;
+  alcor_abi_pkg::read_task_t read;
   alcor_abi_pkg::x_data_t data_header;
   alcor_abi_pkg::x_length_t length;
   alcor_abi_pkg::x_ack_t ack_header;
@@ -81,34 +75,36 @@ module rma_reply_sender (
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Header:  if (answer_i == AkData && head_ready_i) state_d = Address;
-      Address: if (answer_i == AkData && head_ready_i) state_d = Length;
+      Header:  if (answer_i == AkData && packet_i.head) state_d = Address;
+      Address: if (answer_i == AkData && packet_i.head) state_d = Length;
       Length:  if (done_o) state_d = Header;
       default: state_d = Header;
     endcase
 
     unique case (state_q)
-      Address: head_o = request_i.laddr;
-      Length:  head_o = length;
-      default: head_o = data_header;
+      Address: head = request_i.laddr;
+      Length:  head = length;
+      default: head = data_header;
     endcase
-    if (answer_i == AkAck) head_o = ack_header;
-    if (answer_i == AkGet) head_o = get_header;
+    if (answer_i == AkAck) head = ack_header;
+    if (answer_i == AkGet) head = get_header;
   end
 
-  assign head_valid_o = single ? task_ready_i : answer_i == AkData;
-  assign task_valid_o = single && head_ready_i;
-  assign done_o       = single && head_ready_i && task_ready_i;
+  assign packet_o.head_valid = single ? packet_i.read : answer_i == AkData;
+  assign packet_o.head       = head;
+  assign packet_o.task_valid = single && packet_i.head;
+  assign packet_o.read       = read;
+  assign done_o              = single && packet_i.head && packet_i.read;
 
   always_comb begin
-    task_o.heads   = 3'd1;
-    task_o.words   = '0;
-    task_o.address = request_i.address;
-    if (answer_i == AkGet) task_o.words = 13'(request_i.answer.length);
+    read.heads   = 3'd1;
+    read.words   = '0;
+    read.address = request_i.address;
+    if (answer_i == AkGet) read.words = 13'(request_i.answer.length);
     if (answer_i == AkData) begin
-      task_o.heads   = 3'd3;
-      task_o.words   = (status_i == ST_OK) ? request_i.payload.words : '0;
-      task_o.address = request_i.address - 32'(request_i.laddr[1:0]);
+      read.heads   = 3'd3;
+      read.words   = (status_i == ST_OK) ? request_i.payload.words : '0;
+      read.address = request_i.address - 32'(request_i.laddr[1:0]);
     end
   end
 

@@ -105,18 +105,10 @@ module rma_request_controller #(
     /// The acknowledgement.
     input  alcor_abi_pkg::acknowledgement_t ack_i,
 
-    /// A header word of an answer is offered.
-    output logic                            reply_head_valid_o,
-    /// The header word is taken.
-    input  logic                            reply_head_ready_i,
-    /// The header word.
-    output logic [31:0]                     reply_head_o,
-    /// The read task of an answer is offered, with its last header word.
-    output logic                            reply_task_valid_o,
-    /// The task is taken.
-    input  logic                            reply_task_ready_i,
-    /// The task.
-    output alcor_abi_pkg::read_task_t       reply_task_o,
+    /// Header words and read task of an answer; the task is offered with the last header word.
+    output alcor_abi_pkg::outgoing_t        reply_o,
+    /// Header words and read task that are taken.
+    input  alcor_abi_pkg::outgoing_taken_t  reply_i,
 
     /// Packets that were refused.
     output alcor_abi_pkg::refusal_t         refusal_o,
@@ -230,9 +222,8 @@ module rma_request_controller #(
 
   // ---------------------------------------------------------------- atomic operations
 
-  logic atomic_active, atomic_done, atomic_dropped, atomic_take, atomic_head_valid, atomic_task_valid;
-  logic [31:0] atomic_head;
-  alcor_abi_pkg::read_task_t atomic_task;
+  logic atomic_active, atomic_done, atomic_dropped, atomic_take;
+  alcor_abi_pkg::outgoing_t atomic_reply;
   alcor_abi_pkg::x_atomic_t atomic_header;
   alcor_abi_pkg::x_operation_t operation;
 
@@ -267,19 +258,14 @@ module rma_request_controller #(
       .write_address_o   (atomic_address_o),
       .write_data_o      (atomic_data_o),
       .write_strobe_o    (atomic_strobe_o),
-      .reply_head_valid_o(atomic_head_valid),
-      .reply_head_ready_i(reply_head_ready_i),
-      .reply_head_o      (atomic_head),
-      .reply_task_valid_o(atomic_task_valid),
-      .reply_task_ready_i(reply_task_ready_i),
-      .reply_task_o      (atomic_task)
+      .reply_o           (atomic_reply),
+      .reply_i           (reply_i)
   );
 
   // ---------------------------------------------------------------- answers
 
-  logic answer_done, answer_head_valid, answer_task_valid, refuses;
-  logic [31:0] answer_head;
-  alcor_abi_pkg::read_task_t answer_task;
+  logic answer_done, refuses;
+  alcor_abi_pkg::outgoing_t answer_packet;
   alcor_abi_pkg::answer_kind_e answer;
   alcor_abi_pkg::acknowledgement_t ack;
   alcor_abi_pkg::status_e moved_status_q;
@@ -303,26 +289,19 @@ module rma_request_controller #(
   end
 
   rma_reply_sender u_reply_sender (
-      .clk_i       (clk_i),
-      .rst_ni      (rst_ni),
-      .answer_i    (answer),
-      .request_i   (packet),
-      .ack_i       (ack),
-      .status_i    (moved_status_q),
-      .done_o      (answer_done),
-      .head_valid_o(answer_head_valid),
-      .head_ready_i(reply_head_ready_i),
-      .head_o      (answer_head),
-      .task_valid_o(answer_task_valid),
-      .task_ready_i(reply_task_ready_i),
-      .task_o      (answer_task)
+      .clk_i    (clk_i),
+      .rst_ni   (rst_ni),
+      .answer_i (answer),
+      .request_i(packet),
+      .ack_i    (ack),
+      .status_i (moved_status_q),
+      .done_o   (answer_done),
+      .packet_o (answer_packet),
+      .packet_i (reply_i)
   );
 
-  assign reply_head_valid_o = (state_q == Atomic) ? atomic_head_valid : answer_head_valid;
-  assign reply_head_o       = (state_q == Atomic) ? atomic_head : answer_head;
-  assign reply_task_valid_o = (state_q == Atomic) ? atomic_task_valid : answer_task_valid;
-  assign reply_task_o       = (state_q == Atomic) ? atomic_task : answer_task;
-  assign ack_ready_o        = (state_q == Idle || state_q == Message) && answer_done;
+  assign reply_o     = (state_q == Atomic) ? atomic_reply : answer_packet;
+  assign ack_ready_o = (state_q == Idle || state_q == Message) && answer_done;
 
   // ---------------------------------------------------------------- states
 
@@ -462,8 +441,7 @@ module rma_request_controller #(
 
   `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i,
                 {write_o.drop, write_o.words, write_o.address, write_o.noted, write_o.note.told.id})
-  `ALCOR_IMPLIES(a_replies_together, reply_task_valid_o && reply_task_ready_i,
-                 reply_head_valid_o && reply_head_ready_i)
+  `ALCOR_IMPLIES(a_replies_together, reply_o.task_valid && reply_i.read, reply_o.head_valid && reply_i.head)
   `ALCOR_ASSERT(a_well_formed, !malformed)
 
 `ifdef ALCOR_PROVE_REQUEST_CONTROLLER
