@@ -535,6 +535,22 @@ pub enum Error {
         limit: u64,
     },
 
+    /// A matched probe found a message that a kernel has announced, or a message behind it.
+    #[error(
+        "{rank}: a kernel of {peer} has announced a message of {length} bytes with tag {tag}, which only a receive can take from the hardware; receive it before a matched probe of this source, or let the kernel send at most `BoardInfo::fragment_bytes`"
+    )]
+    #[non_exhaustive]
+    MessageOfKernel {
+        /// The calling rank.
+        rank: GlobalRank,
+        /// The rank of the kernel.
+        peer: GlobalRank,
+        /// Tag of the message.
+        tag: u32,
+        /// Length of the message in bytes.
+        length: u32,
+    },
+
     // ------------------------------------------------------------ windows and collectives
     /// A rank's registration table is full.
     #[error(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use alcor_abi::Status;
+use alcor_abi::packets::cq_message;
 
 use crate::allocator::Block;
 use crate::buffer::CopyBack;
@@ -163,9 +164,10 @@ fn message_status(descriptor: &Descriptor, ended: Completion) -> Option<MessageS
     let found = MessageStatus {
         source: ended.source.0,
         pid: ended.source,
-        tag: ended.tag,
+        tag: cq_message::TAG.get(ended.tag),
         length: ended.length,
         cancelled: ended.status == Status::Cancelled,
+        of_kernel: cq_message::KERNEL.get(ended.tag) != 0,
     };
     Some(found.counted(members.as_deref()))
 }

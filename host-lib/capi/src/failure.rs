@@ -104,9 +104,9 @@ fn code_of(error: &Error) -> alcor_error {
         Error::AbiVersion { .. } | Error::AbiHash { .. } => alcor_error::ALCOR_ERR_VERSION,
         Error::NoSuchRank { .. } | Error::TooFewRanks { .. } => alcor_error::ALCOR_ERR_NO_SUCH_RANK,
         Error::RankTaken { .. } | Error::BoardBusy { .. } => alcor_error::ALCOR_ERR_RANK_TAKEN,
-        Error::MissingCapability { .. } | Error::TooManyBoards { .. } => {
-            alcor_error::ALCOR_ERR_CAPABILITY
-        }
+        Error::MissingCapability { .. }
+        | Error::TooManyBoards { .. }
+        | Error::MessageOfKernel { .. } => alcor_error::ALCOR_ERR_CAPABILITY,
 
         Error::Board { .. } | Error::DeadLink { .. } | Error::NotAlcor { .. } => {
             alcor_error::ALCOR_ERR_BOARD

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h0F48B1FE;
+  localparam logic [31:0] ABI_HASH = 32'h7DF110CF;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -501,7 +501,7 @@ package alcor_abi_pkg;
     /// Command id, returned in the completion ring.
     logic [15:0] id;
   } x_commit_t;
-  // An entry is four words in node memory; word 1 is the value of RETIRED when the entry was written. For a receive or probe, word 2 is the tag of the message and word 3 its length in bytes, even if less was received. For an atomic operation that was carried out, word 2 has bits 31 to 0 and word 3 bits 63 to 32 of the old value. Otherwise words 2 and 3 are not written.
+  // An entry is four words in node memory; word 1 is the value of RETIRED when the entry was written. For a receive or probe, word 2 is cq_message and word 3 the length of the message in bytes, even if less was received. For an atomic operation that was carried out, word 2 has bits 31 to 0 and word 3 bits 63 to 32 of the old value. Otherwise words 2 and 3 are not written.
   /// Completion ring entry, word 0.
   typedef struct packed {
     /// Command id.
@@ -797,6 +797,16 @@ package alcor_abi_pkg;
     /// The operation.
     accumulate_operation_e operation;
   } x_reduction_t;
+  // Completion ring entry, word 2 of a receive or probe
+  /// Completion ring entry, word 2 of a receive or probe.
+  typedef struct packed {
+    /// X_PROBE: a kernel has announced the message. A kernel announces no message again, so no receive with x_tag.defer may take this one.
+    logic kernel;
+    /// Not used: zero.
+    logic [4:0] unused_30_26;
+    /// Tag of the message.
+    logic [25:0] tag;
+  } cq_message_t;
   // Frames are numbered by their words of 64 bytes, modulo 65536.
   /// Frame of a link: eighth word.
   typedef struct packed {

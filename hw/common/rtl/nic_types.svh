@@ -85,8 +85,8 @@
     logic [15:0]            id;
     /// Source of the message.
     logic [7:0]             source;
-    /// Tag of the message.
-    logic [25:0]            tag;
+    /// Tag of the message; of a probe also whether a kernel has announced it.
+    cq_message_t            message;
     /// Length of the message in bytes.
     logic [31:0]            length;
   } received_t;

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::packets::{x_header, x_length, x_tag};
+use alcor_abi::packets::{cq_message, x_header, x_length, x_tag};
 use alcor_abi::{PacketType, Status, rank};
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
@@ -106,6 +106,13 @@ struct Message {
     id: u16,
     /// A recall: the messages of the source that no receive has taken are dropped.
     recall: bool,
+}
+
+impl Message {
+    /// Whether a kernel has announced the message.
+    fn is_of_kernel(&self) -> bool {
+        self.announce && self.id >= 1 << 15
+    }
 }
 
 /// A held message.
@@ -565,7 +572,8 @@ impl Bench {
 
     fn result(&mut self, status: Status, id: u16, found: Option<Message>) {
         let (source, tag, length) = found.map_or((0, 0, 0), |message| {
-            (message.source.into(), message.tag, message.length)
+            let kernel = cq_message::KERNEL.put(u32::from(message.is_of_kernel()));
+            (message.source.into(), message.tag | kernel, message.length)
         });
         self.expected
             .push((status as u32, id.into(), source, tag, length));
@@ -629,9 +637,9 @@ impl Bench {
     fn arrived(&mut self, message: Message, refused: bool) {
         let now = self.dut.cycle();
         let place = format!("{}: {message:x?}", self.place());
-        // An entry is free 3 cycles after the acknowledgement appears at the earliest, and 12 at
-        // the latest.
-        let cycles = if refused { 12 } else { 3 };
+        // An entry is free 3 cycles after the acknowledgement appears at the earliest, and 16 at
+        // the latest, behind other messages that are dropped.
+        let cycles = if refused { 16 } else { 3 };
         let late = |&&(at, _): &&(u64, u8)| at + cycles > now;
         let freed: Vec<u8> = self.freed.iter().filter(late).map(|&(_, at)| at).collect();
         let total = self.holders().count() + freed.len();
@@ -810,7 +818,7 @@ impl Bench {
                 | (PacketType::Xget as u32) << 21
                 | x_header::LAST.put(u32::from(last))
                 | x_header::MESSAGE.put(1)
-                | x_header::HIGH.put(u32::from(message.id) >> 8)
+                | x_header::HIGH.put(u32::from(message.id) >> 8 & 3)
                 | x_header::SRC.put(ME)
                 | x_header::SLOT.put(u32::from(message.id) & 0xff);
             let length = if last {
@@ -1173,7 +1181,7 @@ impl Bench {
                 self.word("completion_status_o"),
                 self.word("completion_id_o"),
                 self.word("completion_source_o"),
-                self.word("completion_tag_o"),
+                self.word("completion_message_o"),
                 self.word("completion_length_o"),
             );
             let at = self.expected.iter().position(|&expected| expected == found);
@@ -1217,7 +1225,8 @@ impl Bench {
                 length,
                 id: self
                     .rng
-                    .random_range(0..if announce { 1024 } else { 65_535 }),
+                    .random_range(0..if announce { 1024 } else { 32_767 })
+                    | u16::from(self.rng.random_bool(0.3)) << 15,
                 recall: announce && self.rng.random_bool(self.drops),
             };
             if message.recall {

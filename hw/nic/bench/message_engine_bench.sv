@@ -169,8 +169,8 @@ module message_engine_bench #(
     output logic [15:0]       completion_id_o,
     /// Source of the message.
     output logic [7:0]        completion_source_o,
-    /// Tag of the message.
-    output logic [25:0]       completion_tag_o,
+    /// Tag of the message, and whether a kernel has announced it.
+    output logic [31:0]       completion_message_o,
     /// Length of the message in bytes.
     output logic [31:0]       completion_length_o
 );
@@ -213,7 +213,7 @@ module message_engine_bench #(
   assign completion_status_o = completion.status;
   assign completion_id_o     = completion.id;
   assign completion_source_o = completion.source;
-  assign completion_tag_o    = completion.tag;
+  assign completion_message_o = completion.message;
   assign completion_length_o = completion.length;
 
   message_engine #(

@@ -72,6 +72,8 @@ module message_arrivals #(
     input  logic [EntryW-1:0]               look_entry_i,
     /// In the cycle after, until the next lookup: match bits of the message.
     output alcor_abi_pkg::match_t           look_match_o,
+    /// In the cycle after, until the next lookup: a kernel has announced the message.
+    output logic                            look_kernel_o,
     /// In the cycle after, until the next lookup: length of the message in bytes.
     output logic [31:0]                     look_length_o,
 
@@ -130,18 +132,19 @@ module message_arrivals #(
 
   assign waiting_o.entry = 10'(waiting_entry);
 
-  // Match bits of a message that is appended; match bits and length of the message that a probe has found.
+  // Match bits of a message that is appended; match bits and length of the message that a probe has found, and whether a
+  // kernel has announced it: ids of a kernel have bit 15.
   ram_sdp #(
-      .WIDTH(MatchW + 32),
+      .WIDTH(MatchW + 1 + 32),
       .DEPTH(DEPTH)
   ) u_messages (
       .clk_i  (clk_i),
       .we_i   (message_o.valid),
       .waddr_i(entry),
-      .wdata_i({arrival_i.match, arrival_i.length}),
+      .wdata_i({arrival_i.match, arrival_i.announce && arrival_i.id[15], arrival_i.length}),
       .re_i   (look_i),
       .raddr_i(look_entry_i),
-      .rdata_o({look_match_o, look_length_o})
+      .rdata_o({look_match_o, look_kernel_o, look_length_o})
   );
 
   // --------------------------------------------------------------------------------------- entries

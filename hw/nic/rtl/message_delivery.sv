@@ -254,11 +254,14 @@ module message_delivery #(
     end
   end
 
-  assign completion_o.status = status_q;
-  assign completion_o.id     = 16'(end_receive_q);
-  assign completion_o.source = end_source_q;
-  assign completion_o.tag    = end_tag_q;
-  assign completion_o.length = end_length_q;
+  always_comb begin
+    completion_o             = '0;
+    completion_o.status      = status_q;
+    completion_o.id          = 16'(end_receive_q);
+    completion_o.source      = end_source_q;
+    completion_o.message.tag = end_tag_q;
+    completion_o.length      = end_length_q;
+  end
   assign ack_o.rank          = end_source_q;
   assign ack_o.status        = end_dropped_q ? ST_RANK_RESET : (status_q == ST_DEFERRED) ? ST_DEFERRED : ST_OK;
   assign ack_o.id            = end_id_q;

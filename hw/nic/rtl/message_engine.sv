@@ -262,7 +262,7 @@ module message_engine #(
 
   // ---------------------------------------------------------------------------------------- completions
   stream_pick #(
-      .WIDTH(5 + 16 + 8 + 26 + 32)
+      .WIDTH(5 + 16 + 8 + 32 + 32)
   ) u_completions (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),

@@ -123,7 +123,7 @@ module message_matcher #(
   logic flush_q, defer_q;
 
   // -------------------------------------------------------------------------------- messages that arrive
-  logic waiting_valid, pops, look, freeing, free_valid, free_ready;
+  logic waiting_valid, pops, look, look_kernel, freeing, free_valid, free_ready;
   alcor_abi_pkg::waiting_message_t waiting;
   alcor_abi_pkg::match_t found_match;
   logic [EntryW-1:0] look_entry;
@@ -159,6 +159,7 @@ module message_matcher #(
       .look_i           (look),
       .look_entry_i     (look_entry),
       .look_match_o     (found_match),
+      .look_kernel_o    (look_kernel),
       .look_length_o    (look_length),
       .outcome_i        (outcome),
       .buffer_i         (buffer),
@@ -318,11 +319,17 @@ module message_matcher #(
   assign look       = message_result || state_q == StProbing;
   assign look_entry = (state_q == StProbing) ? unexpected_entry : posted_message;
 
-  assign result_o.status = result_status_q;
-  assign result_o.id     = 16'(receive_q);
-  assign result_o.source = (result_status_q == ST_OK) ? found_match.source : '0;
-  assign result_o.tag    = (result_status_q == ST_OK) ? found_match.tag : '0;
-  assign result_o.length = (result_status_q == ST_OK) ? look_length : '0;
+  always_comb begin
+    result_o        = '0;
+    result_o.status = result_status_q;
+    result_o.id     = 16'(receive_q);
+    if (result_status_q == ST_OK) begin
+      result_o.source         = found_match.source;
+      result_o.message.tag    = found_match.tag;
+      result_o.message.kernel = look_kernel;
+      result_o.length         = look_length;
+    end
+  end
 
   assign outcome.matched  = matched;
   assign outcome.kept     = kept;

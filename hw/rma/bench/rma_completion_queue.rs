@@ -197,14 +197,14 @@ impl Bench {
             "reply_atomic_i",
             reply.map_or(noise & 1 == 1, |reply| reply.value.is_some()),
         );
-        let (tag, length) = message
+        let (word, length) = message
             .and_then(|message| message.value)
-            .unwrap_or((noise as u32 >> 6, !noise as u32));
+            .unwrap_or((noise as u32, !noise as u32));
         block.set(
             "message_source_i",
             message.map_or(noise >> 40 & 255, |message| message.source.into()),
         );
-        block.set("message_tag_i", tag);
+        block.set("message_word_i", word);
         block.set("message_length_i", length);
         block.set("write_ready_i", grant);
         block.set("retired_i", self.retired);
@@ -389,7 +389,7 @@ impl Bench {
         let rng = &mut *self.rng;
         let value = match source {
             REPLY => rng.random_bool(0.3).then(|| rng.random()),
-            MESSAGE => Some((rng.random_range(0..1 << 26), rng.random())),
+            MESSAGE => Some((rng.random(), rng.random())),
             _ => None,
         };
         Completion {

@@ -94,7 +94,7 @@ module rma_completion_queue #(
     next.whole   = next_is_message && message_valid_i;
     next.barrier = next_is_barrier;
     next.source  = next.whole ? message_i.source : '0;
-    next.low     = 32'(message_i.tag);
+    next.low     = message_i.message;
     next.high    = message_i.length;
     next.ended   = {message_i.status, message_i.id};
     if (next_is_barrier) next.ended = {mismatch_q ? ST_MISMATCH : ST_OK, 16'd0};

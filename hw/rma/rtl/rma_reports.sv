@@ -138,7 +138,7 @@ module rma_reports #(
     kernel_o.collective     = {ended[2] && to_kernel[2], collective_i.status, collective_i.id[KernelSlotW-1:0]};
     kernel_o.message        = {ended[3] && to_kernel[3], message_i.status, message_i.id[KernelSlotW-1:0]};
     kernel_o.source         = message_i.source;
-    kernel_o.tag            = message_i.tag;
+    kernel_o.tag            = message_i.message.tag;
     kernel_o.length         = message_i.length;
     kernel_o.atomic         = reply_i.atomic;
     kernel_o.old            = reply_i.old;

@@ -72,8 +72,8 @@ impl Lab<'_> {
     /// oldest message, and gives it to the first receive that matches, or keeps it in host memory.
     /// Receives that have been posted before stay in the hardware, and come before later ones.
     ///
-    /// On a board with kernels, the hardware still finds the messages that are longer than a
-    /// fragment: the library cannot keep them.
+    /// The hardware still finds the messages that [kernels](Rank::kernel) have announced: the
+    /// library can't keep them.
     ///
     /// # Examples
     /// ```

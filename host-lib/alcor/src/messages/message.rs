@@ -184,6 +184,8 @@ pub struct MessageStatus {
     pub length: u32,
     /// Whether the receive was cancelled. All other fields are undefined then.
     pub cancelled: bool,
+    /// Whether a kernel has announced the message. Only a probe tells.
+    pub(crate) of_kernel: bool,
 }
 
 impl MessageStatus {

@@ -139,8 +139,8 @@ pub(crate) struct Overflow {
     wake: Option<u32>,
     /// Whether the cause `crowded` was raised.
     is_crowded: bool,
-    /// Number of messages in the hardware's queue that can't be taken over: long messages on a
-    /// board with kernels, and messages in contexts of no communicator.
+    /// Number of messages in the hardware's queue that can't be taken over: messages that kernels
+    /// have announced, messages behind these, and messages in contexts of no communicator.
     left: u32,
 }
 
@@ -533,11 +533,11 @@ impl Progress {
 
     /// Receives a found message into host memory. Returns whether this is possible.
     fn keep(&mut self, context: u8, found: MessageStatus, bounce: NodeAddr) -> Result<bool> {
-        let is_long = found.length > self.messages.fragment;
-        // A kernel cannot keep its messages until a call.
-        if is_long && self.info().kernel_messages() > 0 {
+        // A kernel does not answer calls.
+        if found.of_kernel {
             return Ok(false);
         }
+        let is_long = found.length > self.messages.fragment;
         let overflow = &self.messages.overflow;
         let payload = if is_long { 0 } else { found.length };
         let needed = overflow.bytes + OVERHEAD + u64::from(payload);
@@ -647,10 +647,11 @@ impl Progress {
             if !self.take_found(probe.context, &first)?
                 && !self.keep(probe.context, first, bounce)?
             {
-                return Err(Error::MissingCapability {
-                    board: format!("the board of {}, which has kernels,", self.me),
-                    capability: "matched probe for or behind a long message",
-                    found: self.info().capabilities,
+                return Err(Error::MessageOfKernel {
+                    rank: self.me,
+                    peer: first.pid,
+                    tag: first.tag,
+                    length: first.length,
                 });
             }
         }

@@ -30,9 +30,8 @@ use crate::{Buffer, BufferMut, Error, GlobalRank, Rank, Result};
 /// [`Options::unexpected_bytes`](crate::Options::unexpected_bytes) limits this host memory. Beyond
 /// the limit, calls fail with [`Error::UnexpectedMessages`].
 ///
-/// On boards with [kernels](Rank::kernel) the library does not take over long messages, because a
-/// kernel does not keep the payload. There a rank must receive long messages before it waits for a
-/// later message.
+/// The library does not take over long messages of [kernels](Rank::kernel), because a kernel does
+/// not keep the payload. A rank must receive these before it waits for a later message.
 ///
 /// These calls fail with [`Error::MissingCapability`] on boards without message engines, with
 /// [`Error::MessageRoom`] if the queues or the ring are too short for the number of ranks, with
@@ -366,12 +365,11 @@ impl Rank {
     /// Only the returned [`MatchedMessage`] can receive the message.
     ///
     /// The library takes the message over into host memory, and with it the earlier messages of its
-    /// source. A long or synchronous message stays at its sender. On boards with
-    /// [kernels](Rank::kernel), long messages cannot be taken over.
+    /// source. A long or synchronous message stays at its sender.
     ///
     /// # Errors
-    /// As [`Rank::probe`]; [`Error::UnexpectedMessages`]; [`Error::MissingCapability`] on boards
-    /// with kernels, for a long message or for a message after a long one.
+    /// As [`Rank::probe`]; [`Error::UnexpectedMessages`]; [`Error::MessageOfKernel`] for a long
+    /// message of a [kernel](Rank::kernel), or for a message after it.
     ///
     /// # Examples
     /// [`MatchedMessage`] has a longer one.

@@ -289,6 +289,44 @@ fn messages(context: &Context) -> Result {
     Ok(())
 }
 
+/// A rank that waits takes the long messages of hosts over, and leaves those of kernels in the hardware. No matched probe
+/// gives one of these away. Receives take both.
+#[alcor_test(ranks >= 2, kernel = "list", needs = [Kernel, Messages])]
+fn messages_taken_over(context: &Context) -> Result {
+    context.run(|rank| {
+        rank.lab().take_over_after(0);
+        let world = rank.world()?.dup(rank)?;
+        let (next, last, me) = (after(rank, 1).0, before(rank, 1).0, rank.pid().0);
+        let of = |rank: u32, kind: u32| (0..700).map(|place| rank << 20 | kind << 16 | place).collect::<Vec<u32>>();
+        let (data, inbox) = (rank.alloc_from(&of(me, 2))?, rank.alloc::<u32>(700)?);
+        // The host's message comes first, then the kernel's.
+        let host = of(me, 1);
+        let request = world.isend(rank, next, 1, &host)?;
+        rank.barrier()?;
+        let send = world.kernel_send(rank, next, 2, &data)?;
+        let list = List::new(rank, &[send], 1, 0)?;
+        list.start(rank)?;
+        let first = world.probe(rank, last, 2)?;
+        same("the kernel's message", (last, 2, 2800), (first.source, first.tag, first.length))?;
+        rank.barrier()?;
+        let found = world.improbe(rank, last, 1)?.ok_or_else(|| Failure::new("a probe", "the host's message", "none"))?;
+        let refused = match world.improbe(rank, last, 2) {
+            Err(Error::MessageOfKernel { peer, tag, length, .. }) => (peer.0, tag, length),
+            other => return Err(Failure::new("a matched probe of the kernel's message", "MessageOfKernel", format!("{other:?}"))),
+        };
+        same("the message of the kernel", (last, 2, 2800), refused)?;
+        let mut values = vec![0u32; 700];
+        world.recv(rank, last, 2, inbox.clone())?;
+        same("the message of the kernel", of(last, 2), rank.read_vec(&inbox)?)?;
+        found.recv(rank, &mut values)?;
+        same("the message of the host", of(last, 1), values)?;
+        rank.wait(request)?;
+        let ended: Vec<_> = list.wait(rank)?.iter().map(|it| it.status).collect();
+        same("the kernel's send", vec![Some(Status::Ok)], ended)
+    })?;
+    Ok(())
+}
+
 /// Commands of a kernel change no counter of the host: commands, completions and barriers.
 #[alcor_test(ranks >= 2, kernel = "list")]
 fn counters_of_the_host(context: &Context) -> Result {

@@ -939,9 +939,6 @@ fn synchronous(context: &Context) -> Result {
 /// receiver takes messages over; a message at the limit does not.
 #[alcor_test(ranks >= 2, needs = [Messages])]
 fn eager_limit(context: &Context) -> Result {
-    if context.info().has_kernel() {
-        return Ok(());
-    }
     let fragment = context.info().fragment_bytes;
     run(context, |rank| {
         let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
@@ -1040,9 +1037,6 @@ fn in_software(context: &Context) -> Result {
 /// matched probes pass it over, in the hardware and in host memory, for messages of every length.
 #[alcor_test(ranks >= 1, needs = [Messages])]
 fn matched(context: &Context) -> Result {
-    if context.info().has_kernel() {
-        return Ok(());
-    }
     run(context, |rank| {
         let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
         for take_over in [u64::MAX, 0] {
@@ -1096,9 +1090,6 @@ fn matched(context: &Context) -> Result {
 /// messages of its source, and goes to a receive that has been waiting for it.
 #[alcor_test(ranks >= 1, needs = [Messages])]
 fn returned(context: &Context) -> Result {
-    if context.info().has_kernel() {
-        return Ok(());
-    }
     let fragment = context.info().fragment_bytes as usize;
     run(context, |rank| {
         let (me, to, from) = (rank.pid(), after(rank, 1), before(rank, 1));
