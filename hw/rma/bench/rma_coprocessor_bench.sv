@@ -133,7 +133,8 @@ module rma_coprocessor_bench #(
         .OUT_DEPTH    (OutDepth),
         .HEAD_DEPTH   (HeadDepth),
         .MM_DEPTH     (MmDepth),
-        .MEM_LATENCY  (MemLatency)
+        .MEM_LATENCY  (MemLatency),
+        .ACCUMULATE   (g == 0)
     ) u_coprocessor (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),
