@@ -1889,6 +1889,118 @@ fn programs(config: Config) {
     );
 }
 
+/// Commands behind a collective command that waits, and collective commands once another rank of the
+/// run has been reset: they end at once and report the reset, until the next BEGIN.
+fn orphaned(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_orphaned");
+    bench.begin();
+    let me = bench.me;
+    assert_eq!(bench.register(0x400, None, 0), (0, 0));
+    let is_orphaned = |bench: &mut Bench| {
+        let state = bench.read(rank::RESET_STATE);
+        rank::reset_state::ORPHANED.get(state) == 1
+    };
+    let lose = |bench: &mut Bench| {
+        bench.block.set("peer_lost_i", true);
+        bench.cycle();
+        bench.block.set("peer_lost_i", false);
+    };
+    for round in 0..soak(12) {
+        if round > 0 {
+            bench.set_paces();
+        }
+        let (kind, data) = [
+            (Opcode::Barrier, 0),
+            (Opcode::Register, 0x800),
+            (Opcode::Deregister, 0x400),
+        ][round as usize % 3];
+        let ends = |bench: &mut Bench| {
+            let count = rank::reg_result::COUNT.get(bench.read(rank::REG_RESULT));
+            (bench.read(rank::BARRIERS), count)
+        };
+        let reports_reset = |bench: &mut Bench, before: (u32, u32)| {
+            let is_barrier = u32::from(kind == Opcode::Barrier);
+            let after = (before.0 + is_barrier, (before.1 + 1 - is_barrier) % 65_536);
+            bench.run_until("the end of the collective command", |bench| {
+                ends(bench) == after
+            });
+            if kind == Opcode::Barrier {
+                assert_eq!(bench.events(), rank::events::MISMATCH.put(1));
+                bench.register_write(rank::ACK, rank::ack::BARRIER.put(1));
+            } else {
+                let result = bench.read(rank::REG_RESULT);
+                let status = rank::reg_result::STATUS.get(result);
+                assert_eq!(status, Status::RankReset as u32, "{kind:?}, {config:?}");
+                assert_eq!(bench.events(), 0);
+            }
+            bench.clear_events();
+        };
+        bench.absent = true;
+        let before = ends(&mut bench);
+        if kind == Opcode::Register {
+            bench.command(Opcode::WindowSize, 4);
+        }
+        bench.command(kind, data);
+        bench.extended(Opcode::XPut, me, 7, 3, [round as u32, 0, 0]);
+        bench.run_until("the commands", |bench| bench.host.is_empty());
+        bench.cycles(200);
+        assert_eq!(ends(&mut bench), before, "{kind:?} ends without the others");
+        let sent = bench.take_sent(REQUEST);
+        assert_eq!(
+            sent.len(),
+            1,
+            "an extended command passes {kind:?}: {sent:x?}"
+        );
+        assert_eq!(sent[0][1], round as u32);
+        // A command of the paper, and a command that looks into the table, do not.
+        let word = bench.rng.random();
+        if round % 2 == 0 {
+            bench.command(Opcode::Put1, 0x400);
+            bench.command(Opcode::Put1, word);
+            bench.data8(me, 1, 0);
+        } else {
+            bench.command(Opcode::XWindow, 0x400);
+            bench.extended(Opcode::XPut, me, 7, 4, [word, 0, 0]);
+        }
+        bench.run_until("the commands", |bench| bench.host.is_empty());
+        bench.cycles(200);
+        assert!(
+            bench.take_sent(REQUEST).is_empty(),
+            "a command passes {kind:?}"
+        );
+        lose(&mut bench);
+        reports_reset(&mut bench, before);
+        assert!(is_orphaned(&mut bench));
+        bench.drain();
+        let sent = bench.take_sent(REQUEST);
+        assert_eq!((sent.len(), sent[0][1]), (1, word), "{sent:x?}, {config:?}");
+        assert_eq!(sent[0][0] & 0xff, 0, "the slot of the window");
+        // The next one ends at once.
+        let before = ends(&mut bench);
+        bench.command(kind, data);
+        reports_reset(&mut bench, before);
+        // A rank that has not begun is not concerned.
+        bench.command(Opcode::EndRun, 0);
+        bench.drain();
+        assert!(is_orphaned(&mut bench));
+        lose(&mut bench);
+        bench.command(Opcode::BeginRun, 0);
+        bench.drain();
+        assert!(!is_orphaned(&mut bench));
+        bench.absent = false;
+        bench.barrier();
+        // Neither the table nor the size of a window is left behind.
+        assert_eq!(bench.register(0x800, None, 0), (0, 1));
+        assert_eq!(bench.collective(Opcode::Deregister, 0x800), (0, 1));
+        assert_eq!(bench.events(), 0);
+    }
+}
+
+#[test]
+fn rma_coprocessor_orphaned() {
+    CONFIGS.into_iter().for_each(orphaned);
+}
+
 #[test]
 fn rma_coprocessor_paper_packets() {
     CONFIGS.into_iter().for_each(paper_packets);
