@@ -191,7 +191,7 @@ module board_registers #(
       end
       if (foreign_i && foreign_q != '1) foreign_q <= foreign_q + 1'b1;
       if (drop_i && dropped_q != '1) dropped_q <= dropped_q + 1'b1;
-      if (stale_i != '0) stale_q <= (stale_q > ~COUNT_W'(stale_i)) ? '1 : stale_q + COUNT_W'(stale_i);
+      if (stale_i != '0) stale_q <= (stale_q > ~(COUNT_W'(stale_i))) ? '1 : stale_q + COUNT_W'(stale_i);
       if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
       for (int unsigned p = 0; p < LinkN; p++) begin
         if (link_tx_i[p]) link_tx_q[p] <= link_tx_q[p] + 1'b1;

@@ -54,11 +54,15 @@ impl Bench {
 
     fn reset(&mut self) {
         const RESETS: [&str; 4] = ["rst_ni", "mac_rst_ni", "closer_rst_ni", "mac_ready_i"];
-        RESETS.map(|name| self.set(name, false));
+        for name in RESETS {
+            self.set(name, false);
+        }
         for _ in 0..4 {
             self.edge(true, true);
         }
-        RESETS.map(|name| self.set(name, true));
+        for name in RESETS {
+            self.set(name, true);
+        }
     }
 
     fn set(&mut self, name: &str, value: impl Into<u64>) {
@@ -298,9 +302,7 @@ fn link_closer() {
         inside &= ready;
         let accepted = offer.filter(|_| accepts);
         dropped += u64::from(accepted.is_some() && drops);
-        if !works {
-            cut = false;
-        } else if accepted.is_some_and(|word| word.last) {
+        if !works || accepted.is_some_and(|word| word.last) {
             cut = false;
         } else if !ready {
             cut = within || accepted.is_some();

@@ -1024,8 +1024,8 @@ impl Operands {
             Some(Datatype::F64 | Datatype::I64 | Datatype::U64) => 8,
             _ => 4,
         };
-        let old_is_odd = fetches && self.value[1] % 4 != 0;
-        if self.offset % size != 0 || self.length % size != 0 || old_is_odd {
+        let old_is_odd = fetches && !self.value[1].is_multiple_of(4);
+        if !self.offset.is_multiple_of(size) || !self.length.is_multiple_of(size) || old_is_odd {
             return Status::BadAlignment;
         }
         let is_beyond =
@@ -1163,7 +1163,7 @@ fn operations(config: Config) {
             } else if !is_atomic {
                 // The second instance has no unit for accumulates.
                 wanted.refuses(fetches, config.lane == 0)
-            } else if wanted.offset % size != 0 {
+            } else if !wanted.offset.is_multiple_of(size) {
                 Status::BadAlignment
             } else {
                 Status::Ok
