@@ -1996,54 +1996,40 @@ fn orphaned(config: Config) {
     }
 }
 
-#[test]
-fn rma_coprocessor_orphaned() {
-    CONFIGS.into_iter().for_each(orphaned);
+/// Each bench with beats of one word, and with beats of eight words.
+macro_rules! both_widths {
+    ($($body:ident: $name:ident, $wide:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            CONFIGS.into_iter().filter(|config| config.beat == 1).for_each($body);
+        }
+
+        #[test]
+        fn $wide() {
+            CONFIGS.into_iter().filter(|config| config.beat != 1).for_each($body);
+        }
+    )*};
 }
 
-#[test]
-fn rma_coprocessor_paper_packets() {
-    CONFIGS.into_iter().for_each(paper_packets);
-}
-
-#[test]
-fn rma_coprocessor_paper_served() {
-    CONFIGS.into_iter().for_each(paper_served);
-}
-
-#[test]
-fn rma_coprocessor_extended() {
-    CONFIGS.into_iter().for_each(extended);
-}
-
-#[test]
-fn rma_coprocessor_operations() {
-    CONFIGS.into_iter().for_each(operations);
+both_widths! {
+    paper_packets: rma_coprocessor_paper_packets, rma_coprocessor_paper_packets_wide;
+    paper_served: rma_coprocessor_paper_served, rma_coprocessor_paper_served_wide;
+    extended: rma_coprocessor_extended, rma_coprocessor_extended_wide;
+    operations: rma_coprocessor_operations, rma_coprocessor_operations_wide;
+    orphaned: rma_coprocessor_orphaned, rma_coprocessor_orphaned_wide;
+    refusals: rma_coprocessor_refusals, rma_coprocessor_refusals_wide;
+    interlock: rma_coprocessor_interlock, rma_coprocessor_interlock_wide;
+    lengths: rma_coprocessor_lengths, rma_coprocessor_lengths_wide;
+    programs: rma_coprocessor_programs, rma_coprocessor_programs_wide;
 }
 
 #[test]
 fn rma_coprocessor_rate() {
     // With the smallest queues and a slow memory, the Out FIFO is the limit.
     rate(CONFIGS[0]);
+}
+
+#[test]
+fn rma_coprocessor_rate_wide() {
     rate(CONFIGS[2]);
-}
-
-#[test]
-fn rma_coprocessor_refusals() {
-    CONFIGS.into_iter().for_each(refusals);
-}
-
-#[test]
-fn rma_coprocessor_interlock() {
-    CONFIGS.into_iter().for_each(interlock);
-}
-
-#[test]
-fn rma_coprocessor_lengths() {
-    CONFIGS.into_iter().for_each(lengths);
-}
-
-#[test]
-fn rma_coprocessor_programs() {
-    CONFIGS.into_iter().for_each(programs);
 }
