@@ -54,6 +54,8 @@ mod kernel_port;
 mod link_end;
 #[path = "../../link/bench/link_pair.rs"]
 mod link_pair;
+#[path = "../../link/bench/link_units.rs"]
+mod link_units;
 #[path = "../../link/bench/link_waves.rs"]
 mod link_waves;
 #[path = "../../nic/bench/match_queue.rs"]

@@ -10,7 +10,7 @@ const RANKS: usize = 3;
 const LINKS: usize = 2;
 
 /// Parameters of the board. With the defaults, all differ, so that no register shows another parameter.
-const PARAMS: [(&str, u64); 10] = [
+const PARAMS: [(&str, u64); 11] = [
     ("DATA_W", 256),
     ("RANKS", RANKS as u64),
     ("LINKS", LINKS as u64),
@@ -21,6 +21,7 @@ const PARAMS: [(&str, u64); 10] = [
     ("MESSAGES", 2048),
     ("FRAGMENT", 4096),
     ("SLOTS", 96),
+    ("COUNT_W", COUNT_W as u64),
 ];
 /// Parameters that have their defaults.
 const DEFAULTS: [(&str, u64); 6] = [
@@ -31,6 +32,10 @@ const DEFAULTS: [(&str, u64); 6] = [
     ("COMMAND_DEPTH", 64),
     ("CLOCK_KHZ", 250_000),
 ];
+/// Bits of the counters of packets and phits, and half the bits of that of cycles; a board has 32.
+const COUNT_W: u32 = 8;
+/// The last value of these counters.
+const LAST_COUNT: u32 = (1 << COUNT_W) - 1;
 const REVISION: u32 = 0x8c5a_01e7;
 /// Phits of a window of the collective unit, as a logarithm.
 const LOG_WINDOW: u32 = 9;
@@ -210,8 +215,8 @@ impl Model {
                     | board::status::ABORT_RANK.put(aborted >> 8)
                     | board::status::ABORT_REASON.put(aborted & 0xff)
             }
-            board::CYCLE_LO => self.cycle as u32,
-            board::CYCLE_HI => (self.cycle >> 32) as u32,
+            board::CYCLE_LO => self.cycle as u32 & LAST_COUNT,
+            board::CYCLE_HI => (self.cycle >> COUNT_W) as u32 & LAST_COUNT,
             board::PLACE => self.place,
             board::DROPPED => self.dropped,
             board::FOREIGN => self.foreign,
@@ -279,12 +284,21 @@ impl Model {
                 _ => {}
             }
         }
-        self.dropped += u32::from(network.drop);
-        self.foreign += u32::from(network.foreign);
-        self.stale += network.stale;
+        // Counters of lost packets end at their last value, those of phits start again.
+        for (count, lost) in [
+            (&mut self.dropped, network.drop.into()),
+            (&mut self.foreign, network.foreign.into()),
+            (&mut self.stale, network.stale),
+        ] {
+            *count = LAST_COUNT.min(*count + lost);
+        }
         for port in 0..LINKS {
-            self.link_tx[port] += (network.link_tx >> port & 1) as u32;
-            self.link_rx[port] += (network.link_rx >> port & 1) as u32;
+            for (count, phits) in [
+                (&mut self.link_tx[port], network.link_tx),
+                (&mut self.link_rx[port], network.link_rx),
+            ] {
+                *count = (*count + (phits >> port & 1) as u32) & LAST_COUNT;
+            }
         }
     }
 }
@@ -646,7 +660,7 @@ fn board_control_random() {
     assert!(bench.fired > 100 && bench.aborts > 20);
 }
 
-/// Counters that run for long.
+/// All counters, beyond their last values.
 #[test]
 fn board_control_counts() {
     let mut bench = Bench::new("board_control_counts");
@@ -673,8 +687,8 @@ fn board_control_counts() {
         board::LINK_RX,
         board::LINK_RX + 4,
     ];
-    for cycle in 0..1 << 19 {
-        if cycle % 1009 == 0 {
+    for cycle in 0..1 << (2 * COUNT_W + 1) {
+        if cycle % 101 == 0 {
             bench.cycle(&inputs, &counters);
         }
         bench.dut.clock();
@@ -686,7 +700,24 @@ fn board_control_counts() {
         ..weather
     });
     bench.cycle(&quiet, &words);
-    assert!(bench.model.stale > 1 << 21);
+    assert_eq!(bench.model.stale, LAST_COUNT);
+    // Around the last value of each counter, pulses come at random.
+    for steps in [LAST_COUNT / 7, LAST_COUNT].repeat(6) {
+        bench.reset();
+        bench.cycle(&inputs, &[]);
+        for _ in 0..steps - 16 {
+            bench.dut.clock();
+            bench.model.clock(&inputs);
+        }
+        for _ in 0..64 {
+            let inputs = bench.inputs(Weather {
+                floods: false,
+                ..weather
+            });
+            bench.cycle(&inputs, &counters);
+        }
+    }
+    assert_eq!(bench.model.dropped, LAST_COUNT);
 }
 
 /// A reset from outside or by CONTROL: the blocks' reset ends 16 cycles after the command, or when the reads

@@ -42,7 +42,9 @@ module board_control #(
     /// Clock in kHz.
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
-    parameter logic [31:0] REVISION = 32'h0
+    parameter logic [31:0] REVISION = 32'h0,
+    /// Bits of the counters of packets and phits, and half the bits of that of cycles: 32, or fewer in a bench.
+    parameter int unsigned COUNT_W = 32
 ) (
     /// Clock.
     input  logic                               clk_i,
@@ -162,7 +164,8 @@ module board_control #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .COMMAND_DEPTH(COMMAND_DEPTH),
       .CLOCK_KHZ    (CLOCK_KHZ),
-      .REVISION     (REVISION)
+      .REVISION     (REVISION),
+      .COUNT_W      (COUNT_W)
   ) u_board_registers (
       .clk_i         (clk_i),
       .rst_ni        (rst_ni),

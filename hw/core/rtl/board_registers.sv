@@ -42,6 +42,9 @@ module board_registers #(
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
     parameter logic [31:0] REVISION = 32'h0,
+    /// Bits of the counters of packets and phits, and half the bits of that of cycles: 32, or fewer in a bench, which then
+    /// sees their last values.
+    parameter int unsigned COUNT_W = 32,
     /// Link ports that there are wires for; derived, not to be set.
     localparam int unsigned LinkN = (LINKS == 0) ? 1 : LINKS
 ) (
@@ -116,7 +119,7 @@ module board_registers #(
     output logic                   reset_o
 );
 
-  logic [63:0] cycle_q;
+  logic [2*COUNT_W-1:0] cycle_q;
   alcor_abi_pkg::board_control_t control;
   alcor_abi_pkg::board_forward_t forward;
   alcor_abi_pkg::board_place_t place;
@@ -166,8 +169,8 @@ module board_registers #(
   assign forward_rank_o  = forward.rank;
   assign forward_port_o  = forward.port;
 
-  logic [31:0] dropped_q, foreign_q, stale_q;
-  logic [LinkN-1:0][31:0] link_tx_q, link_rx_q;
+  logic [COUNT_W-1:0] dropped_q, foreign_q, stale_q;
+  logic [LinkN-1:0][COUNT_W-1:0] link_tx_q, link_rx_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -188,7 +191,7 @@ module board_registers #(
       end
       if (foreign_i && foreign_q != '1) foreign_q <= foreign_q + 1'b1;
       if (drop_i && dropped_q != '1) dropped_q <= dropped_q + 1'b1;
-      if (stale_i != '0) stale_q <= (stale_q > 32'hFFFF_FFFF - 32'(stale_i)) ? '1 : stale_q + 32'(stale_i);
+      if (stale_i != '0) stale_q <= (stale_q > ~(COUNT_W'(stale_i))) ? '1 : stale_q + COUNT_W'(stale_i);
       if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
       for (int unsigned p = 0; p < LinkN; p++) begin
         if (link_tx_i[p]) link_tx_q[p] <= link_tx_q[p] + 1'b1;
@@ -268,12 +271,12 @@ module board_registers #(
       BOARD_QUEUES_OFFSET:       read_data_o = queues_word;
       BOARD_CLOCK_OFFSET:        read_data_o = 32'(CLOCK_KHZ);
       BOARD_STATUS_OFFSET:       read_data_o = status_word;
-      BOARD_CYCLE_LO_OFFSET:     read_data_o = cycle_q[31:0];
-      BOARD_CYCLE_HI_OFFSET:     read_data_o = cycle_q[63:32];
+      BOARD_CYCLE_LO_OFFSET:     read_data_o = 32'(cycle_q[COUNT_W-1:0]);
+      BOARD_CYCLE_HI_OFFSET:     read_data_o = 32'(cycle_q[2*COUNT_W-1:COUNT_W]);
       BOARD_PLACE_OFFSET:        read_data_o = place_word;
-      BOARD_DROPPED_OFFSET:      read_data_o = dropped_q;
-      BOARD_FOREIGN_OFFSET:      read_data_o = foreign_q;
-      BOARD_STALE_OFFSET:        read_data_o = stale_q;
+      BOARD_DROPPED_OFFSET:      read_data_o = 32'(dropped_q);
+      BOARD_FOREIGN_OFFSET:      read_data_o = 32'(foreign_q);
+      BOARD_STALE_OFFSET:        read_data_o = 32'(stale_q);
       BOARD_ROW_WRITES_OFFSET:   read_data_o = 32'(row_writes_i);
       BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;
       BOARD_MATCHING_OFFSET:     read_data_o = matching_word;
@@ -286,8 +289,8 @@ module board_registers #(
           if (read_offset_i == BOARD_POSTED_OFFSET + 12'(4 * r)) read_data_o = posted_i[r];
         end
         for (int unsigned p = 0; p < LinkN; p++) begin
-          if (read_offset_i == BOARD_LINK_TX_OFFSET + 12'(4 * p)) read_data_o = link_tx_q[p];
-          if (read_offset_i == BOARD_LINK_RX_OFFSET + 12'(4 * p)) read_data_o = link_rx_q[p];
+          if (read_offset_i == BOARD_LINK_TX_OFFSET + 12'(4 * p)) read_data_o = 32'(link_tx_q[p]);
+          if (read_offset_i == BOARD_LINK_RX_OFFSET + 12'(4 * p)) read_data_o = 32'(link_rx_q[p]);
         end
       end
     endcase

@@ -72,7 +72,7 @@ module node_memory #(
     localparam int unsigned TimeW = $clog2(JITTER + 3) + 1;
     logic [15:0] random_q;
     logic [7:0] delay;
-    logic [TimeW-1:0] now_q, due, late;
+    logic [TimeW-1:0] now_q, due_new, due, late;
     logic room, waits;
 
     // Mostly short, now and then up to JITTER.
@@ -81,9 +81,12 @@ module node_memory #(
       if (random_q[5:4] != '0 && delay > 8'd7) delay = {5'd0, delay[2:0]};
     end
 
+    // In a connection, Yosys ignores the cast.
+    assign due_new = now_q + TimeW'(delay);
+
     fifo #(.WIDTH(AddrW + TimeW), .DEPTH(JITTER + 2)) u_waiting (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(read_i.req && read_o.gnt), .ready_o(room),
-        .data_i({read_i.address[AddrW-1:0], now_q + TimeW'(delay)}), .valid_o(waits), .ready_i(read),
+        .data_i({read_i.address[AddrW-1:0], due_new}), .valid_o(waits), .ready_i(read),
         .data_o({read_address, due}), .empty_o(), .usage_o()
     );
 

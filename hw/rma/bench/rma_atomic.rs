@@ -369,6 +369,16 @@ impl Bench {
         }
     }
 
+    /// Moves memory and windows to other addresses. Nothing may be under way.
+    fn relocate(&mut self) {
+        let origin = self.rng.random::<u32>() / MEMORY * MEMORY;
+        for window in self.windows.iter_mut().flatten() {
+            window.base = window.base.wrapping_sub(self.origin).wrapping_add(origin);
+        }
+        self.origin = origin;
+        self.shown = None;
+    }
+
     fn window(&self, slot: u8) -> Option<Window> {
         self.windows.get(usize::from(slot)).copied().flatten()
     }
@@ -897,6 +907,7 @@ fn rma_atomic_random() {
                 1 => 5..=5,
                 _ => 1..=40,
             });
+            bench.relocate();
             for _ in 0..60 {
                 let packet = bench.random();
                 bench.send(&packet);

@@ -23,6 +23,7 @@ module rma_coprocessor_bench #(
     output logic [1:0]            cop_abort_o,
     output logic [1:0][7:0]       cop_abort_reason_o,
     input  logic [1:0]            cop_aborted_i,
+    input  logic [1:0]            cop_peer_lost_i,
     output logic [1:0]            cop_ready_o,
     output logic [1:0]            cop_sync_valid_o,
     output logic [1:0]            cop_quiet_o,
@@ -110,7 +111,7 @@ module rma_coprocessor_bench #(
 
     alcor_abi_pkg::board_to_rank_t to_rank;
     alcor_abi_pkg::rank_to_board_t from_rank;
-    assign to_rank = {8'd6, cop_aborted_i[g], 1'b0, 4'b0000};
+    assign to_rank = {8'd6, cop_aborted_i[g], cop_peer_lost_i[g], 4'b0000};
     assign cop_state_o[g] = from_rank.state;
     assign cop_abort_o[g] = from_rank.aborts;
     assign cop_abort_reason_o[g] = from_rank.abort_reason;
@@ -133,7 +134,8 @@ module rma_coprocessor_bench #(
         .OUT_DEPTH    (OutDepth),
         .HEAD_DEPTH   (HeadDepth),
         .MM_DEPTH     (MmDepth),
-        .MEM_LATENCY  (MemLatency)
+        .MEM_LATENCY  (MemLatency),
+        .ACCUMULATE   (g == 0)
     ) u_coprocessor (
         .clk_i            (clk_i),
         .rst_ni           (rst_ni),

@@ -20,30 +20,29 @@ struct Config {
     /// Number of words of the longest payload.
     words: u32,
     latency: usize,
-    /// The Out FIFO holds all beats in flight, `latency` + 2, so the FIFO never limits a stream
-    /// that is accepted immediately.
-    deep: bool,
+    /// Beats of the Out FIFO.
+    out: u64,
 }
 
 /// Beats of the largest Out FIFO.
 const OUT_DEPTH: u64 = 512;
 
 const CONFIGS: [Config; 6] = [
-    config(0, 1, 129, 1, true),
-    config(1, 1, 17, 1, true),
-    config(2, 1, 17, 3, false),
-    config(3, 1, 129, 3, true),
-    config(0, 8, 129, 1, true),
-    config(1, 8, 17, 3, false),
+    config(0, 1, 129, 1, OUT_DEPTH),
+    config(1, 1, 17, 1, 4),
+    config(2, 1, 17, 3, 4),
+    config(3, 1, 129, 3, OUT_DEPTH),
+    config(0, 8, 129, 1, 128),
+    config(1, 8, 17, 3, 4),
 ];
 
-const fn config(lane: usize, beat: u32, words: u32, latency: usize, deep: bool) -> Config {
+const fn config(lane: usize, beat: u32, words: u32, latency: usize, out: u64) -> Config {
     Config {
         lane,
         beat,
         words,
         latency,
-        deep,
+        out,
     }
 }
 
@@ -59,6 +58,13 @@ struct Task {
     early: bool,
 }
 
+/// A step of making a packet: a read of memory, a beat for the Out FIFO, or both.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    reads: bool,
+    fills: bool,
+}
+
 /// A beat of a packet.
 #[derive(Debug)]
 struct Beat {
@@ -72,6 +78,12 @@ struct Beat {
 impl Config {
     fn beats(self, words: u32) -> u32 {
         words.div_ceil(self.beat)
+    }
+
+    /// The Out FIFO holds all beats in flight, `latency` + 2, so the FIFO never limits a stream
+    /// that is accepted immediately.
+    fn is_deep(self) -> bool {
+        self.out >= self.latency as u64 + 2
     }
 
     /// Number of beats of a header.
@@ -98,6 +110,9 @@ struct Bench {
     flight: Answers<Vec<u32>>,
     expected_reads: VecDeque<u32>,
     expected: VecDeque<Beat>,
+    /// All steps of the packets so far, and the number of reads that were granted.
+    steps: Vec<Step>,
+    granted: usize,
     /// Number of header words and payload beats that are inside or expected.
     outstanding: u64,
     /// Cycles in which beats left.
@@ -128,6 +143,8 @@ impl Bench {
             flight: Answers::new(config.latency),
             expected_reads: VecDeque::new(),
             expected: VecDeque::new(),
+            steps: Vec::new(),
+            granted: 0,
             outstanding: 0,
             left: Vec::new(),
             taken: Vec::new(),
@@ -182,6 +199,12 @@ impl Bench {
                 weight: 1,
             });
         }
+        let header = Step {
+            reads: false,
+            fills: true,
+        };
+        self.steps
+            .extend((0..self.config.header(count as u64)).map(|_| header));
         if task.words > 0 {
             // The read that primes the shifter ends with the word of the first byte.
             let first = task.address / 4;
@@ -192,6 +215,10 @@ impl Bench {
             for read in 0..beats + extra {
                 self.expected_reads
                     .push_back(first.wrapping_add(beat * read) % (1 << 30));
+                self.steps.push(Step {
+                    reads: true,
+                    fills: read >= extra,
+                });
             }
         }
         self.heads_ahead.push_back(count as u32);
@@ -308,6 +335,7 @@ impl Bench {
                 "cycle {now}, {:?}",
                 self.config
             );
+            self.granted += 1;
             let word = |at: u32| self.word(address.wrapping_add(at).wrapping_mul(4));
             let words = (0..self.config.beat).map(word).collect();
             self.flight.grant(words, &mut *self.rng);
@@ -412,7 +440,7 @@ fn rate(config: Config) {
         let beats = bench.left.len() as u64;
         // Beats that waited in the Out FIFO hide gaps.
         let took = last - first + 1;
-        if config.deep {
+        if config.is_deep() {
             assert!(
                 took >= beats && took <= beats + gaps,
                 "shift {shift}: {beats} beats took {took} cycles"
@@ -451,7 +479,7 @@ fn latency(config: Config) {
                 let payload = task + way + header + config.latency as u64 - 1;
                 cycles.extend((0..beats).map(|at| payload + prime + at));
                 // A small Out FIFO frees an entry after the beat has left.
-                if config.deep || header + beats <= 4 {
+                if config.is_deep() || header + beats <= 4 {
                     assert_eq!(
                         bench.left, cycles,
                         "{heads} header words, {words} words, shift {shift}, {config:?}"
@@ -462,11 +490,13 @@ fn latency(config: Config) {
     }
 }
 
-/// All queues fill, and the Out FIFO to its last place; then beats leave one by one.
+/// All queues fill, and the Out FIFO to its last place, but no further; then beats leave one by one.
 fn full(config: Config) {
     let mut bench = Bench::new(config, "rma_mm_read_full");
     for _ in 0..3 {
         let mut beats = 0;
+        bench.steps.clear();
+        bench.granted = 0;
         while beats < OUT_DEPTH + 100 {
             let mut task = bench.random_task();
             task.words = task.words.max(config.words / 2);
@@ -477,6 +507,17 @@ fn full(config: Config) {
         for _ in 0..OUT_DEPTH + 200 {
             bench.cycle();
         }
+        let mut room = config.out;
+        let steps = bench.steps.iter().take_while(|step| {
+            let has_room = room > 0;
+            room -= u64::from(has_room && step.fills);
+            has_room
+        });
+        let reads = steps.filter(|step| step.reads).count();
+        assert_eq!(
+            bench.granted, reads,
+            "reads for a full Out FIFO, {config:?}"
+        );
         for pace in [Pace::Chance(0.2), Pace::Bursts { on: 2, off: 9 }] {
             bench.sink.set_pace(pace);
             for _ in 0..200 {
