@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use alcor::{
-    BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port,
-    RankWait, Sight, Wake,
+    BusAddr, Causes, Cycle, Error, GlobalRank, HostRing, LocalRank, NodeAddr, Note, PageOffset,
+    Port, RankWait, RunView, Sight, Wake,
 };
 use alcor_abi::rank::{CAUSES, IRQ_ENABLE, causes};
 use alcor_abi::{CQ_ENTRY_BYTES, MEMORY_BAR_WRITE};
@@ -273,31 +273,6 @@ impl Port for SimPort {
         }
     }
 
-    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>, Error> {
-        self.check_here()?;
-        let bytes = (entries * CQ_ENTRY_BYTES) as usize;
-        let rank = self.rank as usize;
-        let pinned = self
-            .scheduler
-            .with_chip(self.board, |chip| chip.mailbox_mut().pin(rank, bytes));
-        self.is_pinned = pinned.is_some();
-        Ok(pinned.map(BusAddr))
-    }
-
-    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4], Error> {
-        self.check_here()?;
-        // A look at host memory costs nothing; a second one without time between them is a poll.
-        if !self.looks.ring.insert(index) {
-            self.wait_for(Want::Until(self.now + POLL_CYCLES))?;
-            self.looks.ring.insert(index);
-        }
-        let (rank, at) = (self.rank as usize, (index * CQ_ENTRY_BYTES) as usize);
-        Ok(self.scheduler.with_chip(self.board, |chip| {
-            let entry = chip.mailbox_mut().ring(rank).get(at..).unwrap_or_default();
-            std::array::from_fn(|place| word(entry.get(4 * place..).unwrap_or_default()))
-        }))
-    }
-
     fn now(&mut self) -> Result<Cycle, Error> {
         Ok(Cycle(self.now))
     }
@@ -312,6 +287,48 @@ impl Port for SimPort {
         delivered.map(drop)
     }
 
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>, Error> {
+        self.check_here()?;
+        Ok(Some(self.scheduler.deaths(self.slot)))
+    }
+
+    fn host_ring(&mut self) -> Option<&mut dyn HostRing> {
+        Some(self)
+    }
+
+    fn run_view(&mut self) -> Option<&mut dyn RunView> {
+        Some(self)
+    }
+}
+
+impl HostRing for SimPort {
+    fn pin(&mut self, entries: u32) -> Result<Option<BusAddr>, Error> {
+        self.check_here()?;
+        let bytes = (entries * CQ_ENTRY_BYTES) as usize;
+        let rank = self.rank as usize;
+        let pinned = self
+            .scheduler
+            .with_chip(self.board, |chip| chip.mailbox_mut().pin(rank, bytes));
+        self.is_pinned = pinned.is_some();
+        Ok(pinned.map(BusAddr))
+    }
+
+    fn entry(&mut self, index: u32) -> Result<[u32; 4], Error> {
+        self.check_here()?;
+        // A look at host memory costs nothing; a second one without time between them is a poll.
+        if !self.looks.ring.insert(index) {
+            self.wait_for(Want::Until(self.now + POLL_CYCLES))?;
+            self.looks.ring.insert(index);
+        }
+        let (rank, at) = (self.rank as usize, (index * CQ_ENTRY_BYTES) as usize);
+        Ok(self.scheduler.with_chip(self.board, |chip| {
+            let entry = chip.mailbox_mut().ring(rank).get(at..).unwrap_or_default();
+            std::array::from_fn(|place| word(entry.get(4 * place..).unwrap_or_default()))
+        }))
+    }
+}
+
+impl RunView for SimPort {
     fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
         self.check_here()?;
         self.scheduler.tell_wait(self.slot, wait);
@@ -321,11 +338,6 @@ impl Port for SimPort {
     fn sight(&mut self) -> Result<Option<Sight>, Error> {
         self.check_here()?;
         Ok(Some(self.scheduler.sight(self.slot)))
-    }
-
-    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>, Error> {
-        self.check_here()?;
-        Ok(Some(self.scheduler.deaths(self.slot)))
     }
 
     fn wants_notes(&mut self) -> bool {

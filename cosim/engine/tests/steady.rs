@@ -105,7 +105,7 @@ fn a_wait_that_is_over_is_no_deadlock() {
         let mut port = board.attach(LocalRank(0)).unwrap();
         let mut wait = RankWait::new(GlobalRank(0), "a word");
         wait.is_over = is_over;
-        port.tell_wait(Some(&wait)).unwrap();
+        port.run_view().unwrap().tell_wait(Some(&wait)).unwrap();
         let end = port.wait(Causes::NONE, Cycle(20 * WRAP));
         match (is_over, &end) {
             (true, Ok(Wake::Deadline)) | (false, Err(Error::Deadlock { .. })) => {}

@@ -100,7 +100,7 @@ fn host(
     };
     let attached = Reply::Attached {
         now: port.now().map_or(0, |now| now.0),
-        wants_notes: port.wants_notes(),
+        wants_notes: port.run_view().is_some_and(|view| view.wants_notes()),
     };
     let mut port = Some(port);
     let hosted = thread::scope(|scope| {
@@ -187,7 +187,11 @@ impl Client<'_> {
         for posted in self.end.posts(&asked) {
             match posted {
                 Posted::Write { offset, value } => port.write32(PageOffset(offset), value)?,
-                Posted::Note(note) => port.note(note),
+                Posted::Note(note) => {
+                    if let Some(view) = port.run_view() {
+                        view.note(note);
+                    }
+                }
             }
         }
         match asked.ask {
@@ -217,11 +221,16 @@ impl Client<'_> {
                 self.room_for(bytes)?;
                 // The data that fits has been copied.
                 let _ = self.end.load(&mut self.data);
-                port.tell_wait(wire::wait_of(&self.data).as_ref())?;
+                let wait = wire::wait_of(&self.data);
+                if let Some(view) = port.run_view() {
+                    view.tell_wait(wait.as_ref())?;
+                }
                 Ok(0)
             }
             Some(Ask::Sight) => {
-                let text = port.sight()?.as_ref().map(wire::bytes_of_sight);
+                let view = port.run_view();
+                let sight = view.map_or(Ok(None), |view| view.sight())?;
+                let text = sight.as_ref().map(wire::bytes_of_sight);
                 let text = text.filter(|text| self.end.store(text));
                 Ok(text.map_or(0, |text| text.len() as u32))
             }

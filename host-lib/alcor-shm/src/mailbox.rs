@@ -101,13 +101,13 @@ pub enum Ask {
         /// Deadline in cycles.
         deadline: u64,
     },
-    /// [`alcor::Port::tell_wait`]; the [`Wait`](crate::wire::Wait) is in the data, unless the
+    /// [`alcor::RunView::tell_wait`]; the [`Wait`](crate::wire::Wait) is in the data, unless the
     /// length is 0.
     TellWait {
         /// Length in bytes.
         bytes: u32,
     },
-    /// [`alcor::Port::sight`]; the value is the length of the [`alcor::Sight`] in the data.
+    /// [`alcor::RunView::sight`]; the value is the length of the [`alcor::Sight`] in the data.
     Sight,
     /// [`alcor::Port::deaths`]; the value is 0 for `None`, else the number of dead ranks plus 1. The
     /// data has a word for each of them.

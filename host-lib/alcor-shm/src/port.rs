@@ -1,8 +1,8 @@
 //! The port of a rank, over its mailbox.
 
 use alcor::{
-    Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait, Sight,
-    Wake,
+    Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port, RankWait,
+    RunView, Sight, Wake,
 };
 
 use crate::ShmError;
@@ -128,25 +128,6 @@ impl Port for ShmPort {
         Ok(Cycle(self.now))
     }
 
-    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
-        let text = wait.map_or_else(Vec::new, wire::bytes_of_wait);
-        // A text without room is not sent. The cluster then does not see the wait, and the watchdog
-        // remains.
-        let bytes = if self.end.store(&text) {
-            text.len() as u32
-        } else {
-            0
-        };
-        self.ask(Ask::TellWait { bytes }).map(drop)
-    }
-
-    fn sight(&mut self) -> Result<Option<Sight>, Error> {
-        let bytes = self.ask(Ask::Sight)? as usize;
-        let mut text = vec![0; bytes.min(self.end.data_bytes())];
-        let is_there = self.end.load(&mut text);
-        Ok(wire::sight_of(&text).filter(|_| is_there))
-    }
-
     fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>, Error> {
         let Some(count) = self.ask(Ask::Deaths)?.checked_sub(1) else {
             return Ok(None);
@@ -165,6 +146,31 @@ impl Port for ShmPort {
         let left = self.ask(Ask::Leave);
         self.has_left = true;
         left.map(drop)
+    }
+
+    fn run_view(&mut self) -> Option<&mut dyn RunView> {
+        Some(self)
+    }
+}
+
+impl RunView for ShmPort {
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
+        let text = wait.map_or_else(Vec::new, wire::bytes_of_wait);
+        // A text without room is not sent. The cluster then does not see the wait, and the watchdog
+        // remains.
+        let bytes = if self.end.store(&text) {
+            text.len() as u32
+        } else {
+            0
+        };
+        self.ask(Ask::TellWait { bytes }).map(drop)
+    }
+
+    fn sight(&mut self) -> Result<Option<Sight>, Error> {
+        let bytes = self.ask(Ask::Sight)? as usize;
+        let mut text = vec![0; bytes.min(self.end.data_bytes())];
+        let is_there = self.end.load(&mut text);
+        Ok(wire::sight_of(&text).filter(|_| is_there))
     }
 
     fn wants_notes(&mut self) -> bool {

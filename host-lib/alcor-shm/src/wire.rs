@@ -100,7 +100,7 @@ pub enum Reply {
     Attached {
         /// The present time.
         now: u64,
-        /// [`alcor::Port::wants_notes`]
+        /// [`alcor::RunView::wants_notes`]
         wants_notes: bool,
     },
     /// The request failed.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::{
-    BusAddr, Causes, Cycle, Error, GlobalRank, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
+    BusAddr, Causes, Cycle, Error, GlobalRank, HostRing, LocalRank, NodeAddr, PageOffset, Port,
+    Result, Wake,
 };
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, HOST_RING, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
@@ -250,31 +251,8 @@ impl Port for XdmaPort {
         wake.and_then(|wake| disabled.map(|()| wake))
     }
 
-    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>> {
-        let bytes = (entries * CQ_ENTRY_BYTES) as usize;
-        self.ring = match self.memory {
-            Some(_) => self.checked(self.board.card().pin(COPY_CHANNEL, bytes))?,
-            None => None,
-        };
-        self.looked = (0, 0);
-        Ok(self.ring.as_ref().map(|ring| BusAddr(ring.address())))
-    }
-
-    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4]> {
-        let Some(ring) = &self.ring else {
-            return Ok([0; 4]);
-        };
-        let at = (index * CQ_ENTRY_BYTES) as usize;
-        // The first word says whether the entry is new, so it is read first.
-        let first = ring.read32(at);
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
-        self.looked = (index, first);
-        Ok([
-            first,
-            ring.read32(at + 4),
-            ring.read32(at + 8),
-            ring.read32(at + 12),
-        ])
+    fn host_ring(&mut self) -> Option<&mut dyn HostRing> {
+        Some(self)
     }
 
     fn now(&mut self) -> Result<Cycle> {
@@ -305,6 +283,35 @@ impl Port for XdmaPort {
             self.has_left = true;
         }
         Ok(())
+    }
+}
+
+impl HostRing for XdmaPort {
+    fn pin(&mut self, entries: u32) -> Result<Option<BusAddr>> {
+        let bytes = (entries * CQ_ENTRY_BYTES) as usize;
+        self.ring = match self.memory {
+            Some(_) => self.checked(self.board.card().pin(COPY_CHANNEL, bytes))?,
+            None => None,
+        };
+        self.looked = (0, 0);
+        Ok(self.ring.as_ref().map(|ring| BusAddr(ring.address())))
+    }
+
+    fn entry(&mut self, index: u32) -> Result<[u32; 4]> {
+        let Some(ring) = &self.ring else {
+            return Ok([0; 4]);
+        };
+        let at = (index * CQ_ENTRY_BYTES) as usize;
+        // The first word says whether the entry is new, so it is read first.
+        let first = ring.read32(at);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+        self.looked = (index, first);
+        Ok([
+            first,
+            ring.read32(at + 4),
+            ring.read32(at + 8),
+            ring.read32(at + 12),
+        ])
     }
 }
 

@@ -246,7 +246,7 @@ pub enum Wake {
     Raised(Causes),
     /// The deadline has passed, and no awaited cause is raised.
     Deadline,
-    /// Entries have reached the [pinned ring](Port::pin_ring).
+    /// Entries have reached the [pinned ring](HostRing::pin).
     Copied,
 }
 
@@ -428,7 +428,7 @@ pub trait Port: Send {
     /// Waits until one of the causes `awaited` is raised, or `deadline` has passed. All earlier
     /// writes have taken effect before. Without a cause, the wait lasts until the deadline.
     ///
-    /// With a [pinned ring](Port::pin_ring), entries tell of the causes of completions and barriers: if
+    /// With a [pinned ring](HostRing::pin), entries tell of the causes of completions and barriers: if
     /// one of them is awaited, the wait ends when entries have reached the ring.
     ///
     /// The register IRQ_ENABLE belongs to the port, which may enable the interrupt during the wait.
@@ -437,27 +437,6 @@ pub trait Port: Send {
     /// # Errors
     /// If a peer died, a watchdog ended the run, or the board can't be reached.
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error>;
-
-    /// Pins host memory for a ring of `entries` completions, all zero, and returns its bus address, a
-    /// multiple of 64. The board copies the rank's completion ring there. `None` if the backend can't
-    /// give a board access to host memory: then the ring in node memory is read.
-    ///
-    /// # Errors
-    /// As [`Port::write32`], and if the memory can't be pinned.
-    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>, Error> {
-        let _ = entries;
-        Ok(None)
-    }
-
-    /// Reads an entry of the pinned ring: host memory, no access to the board. An entry that was not
-    /// written is zero.
-    ///
-    /// # Errors
-    /// As [`Port::write32`].
-    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4], Error> {
-        let _ = index;
-        Ok([0; 4])
-    }
 
     /// Returns the present time.
     ///
@@ -471,36 +450,16 @@ pub trait Port: Send {
     /// As [`Port::write32`].
     fn leave(&mut self) -> Result<(), Error>;
 
-    /// Returns whether [`Port::note`] has an effect. The library asks once, when the rank begins.
-    fn wants_notes(&mut self) -> bool {
-        false
+    /// Returns the ring of completions in host memory. `None` if the backend can't give a board access
+    /// to host memory: then the ring in node memory is read.
+    fn host_ring(&mut self) -> Option<&mut dyn HostRing> {
+        None
     }
 
-    /// Records an event of an operation. The call takes no simulated time and changes no behaviour.
-    fn note(&mut self, note: Note) {
-        let _ = note;
-    }
-
-    /// Declares the wait of this rank, once the wait has lasted for a while; `None` ends the
-    /// declaration. In between, each [`Port::wait`] is a part of the declared wait. A deadline in
-    /// between is no timer of the program: the rank polls then, or gives up.
-    ///
-    /// A backend that sees all ranks of the run ends their waits with [`Error::Deadlock`] if all
-    /// ranks have declared a wait and nothing is under way.
-    ///
-    /// # Errors
-    /// As [`Port::write32`].
-    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error> {
-        let _ = wait;
-        Ok(())
-    }
-
-    /// Returns the state of the whole run; `None` if the backend does not see the whole run.
-    ///
-    /// # Errors
-    /// As [`Port::write32`].
-    fn sight(&mut self) -> Result<Option<Sight>, Error> {
-        Ok(None)
+    /// Returns the backend's view of the whole run. `None` if the backend sees this rank alone, as on a
+    /// card.
+    fn run_view(&mut self) -> Option<&mut dyn RunView> {
+        None
     }
 
     /// Returns the ranks of the run that have died, in the order of their deaths. `None` if the
@@ -516,6 +475,49 @@ pub trait Port: Send {
     fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>, Error> {
         Ok(None)
     }
+}
+
+/// A ring of completions in host memory, into which the board copies the rank's completion ring.
+pub trait HostRing {
+    /// Pins host memory for a ring of `entries` completions, all zero, and returns its bus address, a
+    /// multiple of 64. `None` if the ring in node memory is to be read.
+    ///
+    /// # Errors
+    /// As [`Port::write32`], and if the memory can't be pinned.
+    fn pin(&mut self, entries: u32) -> Result<Option<BusAddr>, Error>;
+
+    /// Reads an entry of the pinned ring: host memory, no access to the board. An entry that was not
+    /// written is zero.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn entry(&mut self, index: u32) -> Result<[u32; 4], Error>;
+}
+
+/// The view of a backend that sees all ranks of the run: simulated boards.
+pub trait RunView {
+    /// Returns whether [`RunView::note`] has an effect. The library asks once, when the rank begins.
+    fn wants_notes(&mut self) -> bool;
+
+    /// Records an event of an operation. The call takes no simulated time and changes no behaviour.
+    fn note(&mut self, note: Note);
+
+    /// Declares the wait of this rank, once the wait has lasted for a while; `None` ends the
+    /// declaration. In between, each [`Port::wait`] is a part of the declared wait. A deadline in
+    /// between is no timer of the program: the rank polls then, or gives up.
+    ///
+    /// The backend ends the waits with [`Error::Deadlock`] if all ranks have declared one and nothing
+    /// is under way.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error>;
+
+    /// Returns the state of the whole run; `None` if the state is lost on the way.
+    ///
+    /// # Errors
+    /// As [`Port::write32`].
+    fn sight(&mut self) -> Result<Option<Sight>, Error>;
 }
 
 /// The state of a whole run, as seen by a backend.
@@ -535,7 +537,7 @@ pub struct Sight {
     pub least_watchdog: u64,
     /// The last cycle in which a packet moved on a board or a link.
     pub moved: u64,
-    /// The [declared waits](Port::tell_wait) of ranks.
+    /// The [declared waits](RunView::tell_wait) of ranks.
     pub waits: Vec<RankWait>,
 }
 

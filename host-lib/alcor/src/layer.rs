@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Board, BusAddr, Causes, Cycle, GlobalRank, LocalRank, NodeAddr, Note, PageOffset, Port,
-    RankWait, Result, Sight, Wake,
+    Board, Causes, Cycle, GlobalRank, HostRing, LocalRank, NodeAddr, PageOffset, Port, Result,
+    RunView, Wake,
 };
 
 /// A board over another board. Every method that the layer does not define passes its call on.
@@ -153,14 +153,6 @@ pub trait PortLayer: Send {
         self.below().wait(awaited, deadline)
     }
 
-    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>> {
-        self.below().pin_ring(entries)
-    }
-
-    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4]> {
-        self.below().ring_entry(index)
-    }
-
     fn now(&mut self) -> Result<Cycle> {
         self.below().now()
     }
@@ -169,20 +161,12 @@ pub trait PortLayer: Send {
         self.below().leave()
     }
 
-    fn wants_notes(&mut self) -> bool {
-        self.below().wants_notes()
+    fn host_ring(&mut self) -> Option<&mut dyn HostRing> {
+        self.below().host_ring()
     }
 
-    fn note(&mut self, note: Note) {
-        self.below().note(note);
-    }
-
-    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<()> {
-        self.below().tell_wait(wait)
-    }
-
-    fn sight(&mut self) -> Result<Option<Sight>> {
-        self.below().sight()
+    fn run_view(&mut self) -> Option<&mut dyn RunView> {
+        self.below().run_view()
     }
 
     fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {
@@ -216,14 +200,6 @@ impl<L: PortLayer> Port for L {
         PortLayer::wait(self, awaited, deadline)
     }
 
-    fn pin_ring(&mut self, entries: u32) -> Result<Option<BusAddr>> {
-        PortLayer::pin_ring(self, entries)
-    }
-
-    fn ring_entry(&mut self, index: u32) -> Result<[u32; 4]> {
-        PortLayer::ring_entry(self, index)
-    }
-
     fn now(&mut self) -> Result<Cycle> {
         PortLayer::now(self)
     }
@@ -232,20 +208,12 @@ impl<L: PortLayer> Port for L {
         PortLayer::leave(self)
     }
 
-    fn wants_notes(&mut self) -> bool {
-        PortLayer::wants_notes(self)
+    fn host_ring(&mut self) -> Option<&mut dyn HostRing> {
+        PortLayer::host_ring(self)
     }
 
-    fn note(&mut self, note: Note) {
-        PortLayer::note(self, note);
-    }
-
-    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<()> {
-        PortLayer::tell_wait(self, wait)
-    }
-
-    fn sight(&mut self) -> Result<Option<Sight>> {
-        PortLayer::sight(self)
+    fn run_view(&mut self) -> Option<&mut dyn RunView> {
+        PortLayer::run_view(self)
     }
 
     fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {

@@ -109,8 +109,8 @@ pub use alpu::{Alpu, AlpuAnswer, AlpuFinding, AlpuKind, AlpuShape, MATCH_BITS, P
 pub use atomic::{Atomic, AtomicOperation, AtomicWord, Fetch, Signal};
 pub use backend::Backends;
 pub use board::{
-    Activity, Backend, Board, BoardInfo, BusAddr, Causes, Cycle, GlobalRank, LocalRank, NodeAddr,
-    Note, PageOffset, Port, Sight, Wake,
+    Activity, Backend, Board, BoardInfo, BusAddr, Causes, Cycle, GlobalRank, HostRing, LocalRank,
+    NodeAddr, Note, PageOffset, Port, RunView, Sight, Wake,
 };
 pub use buffer::{Buffer, BufferMut};
 pub use call::{

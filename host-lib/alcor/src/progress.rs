@@ -178,7 +178,7 @@ impl Progress {
         // One entry is kept for the end of a barrier, which a short ring can't spare.
         let pinned = match ring_entries {
             0..SHORT_RING => None,
-            _ => port.pin_ring(ring_entries)?,
+            _ => (port.host_ring()).map_or(Ok(None), |ring| ring.pin(ring_entries))?,
         };
         if let Some(BusAddr(address)) = pinned {
             write(&mut *port, rank::HOST_RING_HIGH, (address >> 32) as u32)?;
@@ -199,7 +199,7 @@ impl Progress {
             });
         }
         let mut progress = Progress {
-            takes_notes: port.wants_notes(),
+            takes_notes: port.run_view().is_some_and(|view| view.wants_notes()),
             port,
             me: place.me,
             nprocs: place.nprocs,

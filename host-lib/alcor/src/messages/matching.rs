@@ -72,7 +72,7 @@ impl Lab<'_> {
     /// oldest message, and gives it to the first receive that matches, or keeps it in host memory.
     /// Receives that have been posted before stay in the hardware, and come before later ones.
     ///
-    /// The hardware still finds the messages that [kernels](Rank::kernel) have announced: the
+    /// The hardware still finds the messages that [kernels](crate::Rank::kernel) have announced: the
     /// library can't keep them.
     ///
     /// # Examples

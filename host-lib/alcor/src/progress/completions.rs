@@ -101,7 +101,10 @@ impl Progress {
         let before = self.ring.taken;
         loop {
             let (taken, entries) = (self.ring.taken, self.ring.entries);
-            let entry = self.port.ring_entry(taken % entries)?;
+            let Some(ring) = self.port.host_ring() else {
+                break;
+            };
+            let entry = ring.entry(taken % entries)?;
             // The lap bit is set in every other lap, beginning with the first.
             let lap = u32::from(taken / entries % 2 == 0);
             if cq_entry::LAP.get(entry[0]) != lap {

@@ -126,16 +126,16 @@ impl Progress {
     /// Declares the call of this rank after a mismatch, and returns the calls that the other ranks
     /// declare. The result is empty if the backend does not see the whole run.
     fn calls_at_mismatch(&mut self, awaited: &Awaited) -> Result<Vec<RankWait>> {
-        if self.port.sight()?.is_none() {
+        if self.sight()?.is_none() {
             return Ok(Vec::new());
         }
         let call = RankWait {
             is_over: true,
             ..RankWait::of(self.me, self.nprocs, awaited, true)
         };
-        self.port.tell_wait(Some(&call))?;
+        self.tell_wait(Some(&call))?;
         let found = self.declared_calls();
-        self.port.tell_wait(None)?;
+        self.tell_wait(None)?;
         found
     }
 
@@ -147,7 +147,7 @@ impl Progress {
         self.poll_for_calls(CALLS_LIMIT, CALLS_LINGER, pause, |progress, _| {
             // A rank that has seen all calls may leave while others look.
             if found.len() < others
-                && let Some(sight) = progress.port.sight()?
+                && let Some(sight) = progress.sight()?
             {
                 found = sight.waits;
                 found.retain(|wait| wait.is_over && wait.rank != progress.me);

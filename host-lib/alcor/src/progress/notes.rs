@@ -35,7 +35,7 @@ impl Progress {
         peer: Option<GlobalRank>,
         bytes: u64,
     ) {
-        self.port.note(Note::Began {
+        self.note(Note::Began {
             operation,
             activity,
             peer,
@@ -43,17 +43,23 @@ impl Progress {
         });
     }
 
+    fn note(&mut self, note: Note) {
+        if let Some(view) = self.port.run_view() {
+            view.note(note);
+        }
+    }
+
     /// Notes that the next register write commits an operation.
     pub(crate) fn note_posting(&mut self, operation: u64) {
         if self.takes_notes {
-            self.port.note(Note::Posting { operation });
+            self.note(Note::Posting { operation });
         }
     }
 
     /// Notes that an operation has ended.
     pub(crate) fn note_ended(&mut self, operation: u64, status: Status) {
         if self.takes_notes {
-            self.port.note(Note::Ended { operation, status });
+            self.note(Note::Ended { operation, status });
         }
     }
 

@@ -8,7 +8,7 @@ use crate::messages::Message;
 use crate::request::{Descriptor, Request};
 use crate::software::Software;
 use crate::watchdog::{Awaited, AwaitedCollective, AwaitedMessage};
-use crate::{BoardInfo, Causes, Cycle, Error, RankWait, Result, Wake};
+use crate::{BoardInfo, Causes, Cycle, Error, RankWait, Result, Sight, Wake};
 
 /// Cycles of a wait after which the wait is declared to the port.
 const DECLARE_AFTER: u64 = 4096;
@@ -51,7 +51,7 @@ impl Progress {
         let Some(report) = self.report.filter(|_| now >= *due) else {
             return Ok(());
         };
-        let sight = self.port.sight()?;
+        let sight = self.sight()?;
         match self.watchdog(awaited(self), began, now, sight) {
             wait @ Error::Watchdog { .. } => (report.tell)(&wait),
             error => return Err(error),
@@ -310,6 +310,18 @@ impl Progress {
             .saturating_add(self.outstanding.bytes())
     }
 
+    /// The state of the whole run; `None` if the backend does not see the whole run.
+    pub(crate) fn sight(&mut self) -> Result<Option<Sight>> {
+        let view = self.port.run_view();
+        view.map_or(Ok(None), |view| view.sight())
+    }
+
+    /// Declares a wait to a backend that sees the whole run.
+    pub(crate) fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<()> {
+        let view = self.port.run_view();
+        view.map_or(Ok(()), |view| view.tell_wait(wait))
+    }
+
     /// Ends a wait that has exceeded its limit of `patience` cycles. If the run makes progress, or the backend has a
     /// larger limit, returns a new deadline instead.
     pub(crate) fn give_up(
@@ -319,7 +331,7 @@ impl Progress {
         began: Cycle,
         now: Cycle,
     ) -> Result<Cycle> {
-        let sight = self.port.sight()?;
+        let sight = self.sight()?;
         if let Some(sight) = &sight {
             let patience = patience.max(sight.least_watchdog);
             let most = began
@@ -339,7 +351,7 @@ impl Progress {
         self.has_declared = true;
         let awaited = self.with_kernel_state(awaited.clone())?;
         let wait = RankWait::of(self.me, self.nprocs, &awaited, looks);
-        self.port.tell_wait(Some(&wait))
+        self.tell_wait(Some(&wait))
     }
 
     /// Ends the declaration of the wait to the port.
@@ -348,7 +360,7 @@ impl Progress {
         if !std::mem::take(&mut self.has_declared) {
             return Ok(());
         }
-        self.port.tell_wait(None)
+        self.tell_wait(None)
     }
 
     /// Waits for `causes` until `deadline`, and handles all pending events if one of them is raised.

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use alcor::{
-    Board, BoardLayer, Causes, Cluster, Cycle, LocalRank, NodeAddr, Note, PageOffset, Port,
-    PortLayer, Result, Topology, Wake,
+    Board, BoardLayer, BusAddr, Causes, Cluster, Cycle, GlobalRank, HostRing, LocalRank, NodeAddr,
+    Note, PageOffset, Port, PortLayer, RankWait, Result, RunView, Sight, Topology, Wake,
 };
 
 /// The calls in words, in order.
@@ -92,12 +92,44 @@ impl Port for BasePort {
         log(&self.0, "leave");
         Ok(())
     }
+    fn host_ring(&mut self) -> Option<&mut dyn HostRing> {
+        Some(self)
+    }
+    fn run_view(&mut self) -> Option<&mut dyn RunView> {
+        Some(self)
+    }
+    fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {
+        log(&self.0, "deaths");
+        Ok(Some(vec![GlobalRank(79)]))
+    }
+}
+
+impl HostRing for BasePort {
+    fn pin(&mut self, entries: u32) -> Result<Option<BusAddr>> {
+        log(&self.0, format!("pin {entries}"));
+        Ok(Some(BusAddr(80)))
+    }
+    fn entry(&mut self, index: u32) -> Result<[u32; 4]> {
+        log(&self.0, format!("entry {index}"));
+        Ok([81; 4])
+    }
+}
+
+impl RunView for BasePort {
     fn wants_notes(&mut self) -> bool {
         log(&self.0, "wants notes");
         true
     }
     fn note(&mut self, note: Note) {
         log(&self.0, format!("{note:?}"));
+    }
+    fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<()> {
+        log(&self.0, format!("{wait:?}"));
+        Ok(())
+    }
+    fn sight(&mut self) -> Result<Option<Sight>> {
+        log(&self.0, "sight");
+        Ok(Some(Sight::default()))
     }
 }
 
@@ -130,7 +162,12 @@ fn call_all(board: &Arc<dyn Board>) -> Result<Vec<String>> {
     let mut port = Arc::clone(board).attach(LocalRank(7))?;
     port.write32(PageOffset(8), 9)?;
     port.write_memory(NodeAddr(12), &[1, 2])?;
-    port.note(Note::Posting { operation: 10 });
+    let ring = port.host_ring().expect("a ring");
+    let pinned = format!("{:?} {:?}", ring.pin(82)?, ring.entry(83)?);
+    let view = port.run_view().expect("a view");
+    view.note(Note::Posting { operation: 10 });
+    view.tell_wait(None)?;
+    let seen = format!("{} {:?}", view.wants_notes(), view.sight()?);
     let mut read = [0; 2];
     port.read_memory(NodeAddr(16), &mut read)?;
     let answers = vec![
@@ -143,7 +180,9 @@ fn call_all(board: &Arc<dyn Board>) -> Result<Vec<String>> {
         port.read_board32(PageOffset(28))?.to_string(),
         format!("{read:?} {:?}", port.wait(Causes(78), Cycle(11))?),
         port.now()?.to_string(),
-        port.wants_notes().to_string(),
+        format!("{:?}", port.deaths()?),
+        pinned,
+        seen,
     ];
     port.leave()?;
     Ok(answers)
@@ -154,7 +193,7 @@ fn a_layer_passes_on_every_call() {
     let calls = Log::default();
     let below: Arc<dyn Board> = Arc::new(Base(Arc::clone(&calls)));
     let expected = (call_all(&below).unwrap(), calls.lock().unwrap().clone());
-    assert_eq!(expected.1.len(), 19, "each method of both traits");
+    assert_eq!(expected.1.len(), 24, "each method of both traits");
 
     let names = Cluster::new(vec![below], Topology::single()).unwrap();
     let layered = names.with_name("the name").layered(|number, board| {

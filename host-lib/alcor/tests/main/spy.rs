@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use alcor::{
     Board, BoardLayer, Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port,
-    PortLayer, Result, Wake,
+    PortLayer, RankWait, Result, RunView, Sight, Wake,
 };
 
 /// An access of the library to a port.
@@ -107,10 +107,22 @@ impl PortLayer for SpyPort {
         self.saw(Access::Wait(awaited.0));
         self.below.wait(awaited, deadline)
     }
+    fn run_view(&mut self) -> Option<&mut dyn RunView> {
+        Some(self)
+    }
+}
+
+impl RunView for SpyPort {
     fn wants_notes(&mut self) -> bool {
         self.wants_notes
     }
     fn note(&mut self, note: Note) {
         self.saw(Access::Note(note));
+    }
+    fn tell_wait(&mut self, _: Option<&RankWait>) -> Result<(), Error> {
+        Ok(())
+    }
+    fn sight(&mut self) -> Result<Option<Sight>, Error> {
+        Ok(None)
     }
 }

@@ -190,7 +190,7 @@ fn patience_with_one_that_moves_data(context: &Context) -> Result {
 
 /// Whether the backend knows what all ranks wait for.
 fn sees_the_run(context: &Context) -> Result<bool> {
-    let seen = context.run(|rank| Ok(rank.lab().port().sight()?.is_some()))?;
+    let seen = context.run(|rank| Ok(rank.lab().port().run_view().is_some()))?;
     Ok(seen.into_iter().all(|sees| sees))
 }
 
