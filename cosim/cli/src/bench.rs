@@ -373,6 +373,13 @@ impl Args {
             };
             rows.extend(path::rows(open(&uri)?.cluster()?)?);
         }
+        if self.config.is_none() {
+            eprintln!("bench host: rma2-wide with beats of 512 bits, profile {profile}");
+            let uri = format!("rma2-wide?profile={profile}&NODE_BYTES=4194304&DATA_W=512");
+            let boards = open(&uri)?.cluster()?;
+            let row = path::long_put("put-1MiB-512-GBps", boards)?;
+            rows.push(row.note("the same with beats of 512 bits: rma2-wide?DATA_W=512"));
+        }
         let config = format!("{}?profile={profile}", configs.join("+"));
         Ok(self.report(Subject::Host, &config, "as noted", rows))
     }

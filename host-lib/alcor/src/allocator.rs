@@ -109,6 +109,7 @@ impl Allocator {
             start,
             length,
             free: Arc::clone(&self.free),
+            staged: Mutex::new(None),
         })
     }
 }
@@ -119,11 +120,29 @@ pub(crate) struct Block {
     start: u32,
     length: u32,
     free: Arc<Mutex<FreeList>>,
+    /// The contents, while they are in host memory and not in node memory.
+    staged: Mutex<Option<Vec<u8>>>,
 }
 
 impl Block {
     pub(crate) fn start(&self) -> NodeAddr {
         NodeAddr(self.start)
+    }
+
+    /// Keeps the contents of the block in host memory. Nobody but the library has a handle of the
+    /// block.
+    pub(crate) fn stage(&self, contents: Vec<u8>) {
+        *lock(&self.staged) = Some(contents);
+    }
+
+    /// Returns whether the contents are in host memory.
+    pub(crate) fn is_staged(&self) -> bool {
+        lock(&self.staged).is_some()
+    }
+
+    /// Removes and returns the contents in host memory. The contents are in node memory from now on.
+    pub(crate) fn take_staged(&self) -> Option<Vec<u8>> {
+        lock(&self.staged).take()
     }
 }
 
@@ -133,7 +152,7 @@ impl Drop for Block {
     }
 }
 
-/// A poisoned lock holds a valid list: no code panics while it holds the lock.
-fn lock(free: &Mutex<FreeList>) -> MutexGuard<'_, FreeList> {
-    free.lock().unwrap_or_else(PoisonError::into_inner)
+/// A poisoned lock holds a valid value: no code panics while it holds the lock.
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,7 +17,8 @@ mod sealed {
 /// | `&Region<T>` | node memory, without a copy | the request borrows the region |
 /// | `Region<T>` | node memory, without a copy | the request owns this handle, and borrows nothing |
 ///
-/// The library allocates node memory for a copy and frees that memory at the end of the operation.
+/// The library allocates node memory for a copy and frees that memory at the end of the operation. A
+/// collective in software leaves this memory unused, and works on a copy in host memory.
 ///
 /// # Examples
 /// One call for each kind of buffer:
@@ -50,6 +51,15 @@ pub trait Buffer: sealed::Sealed {
     fn source<'a>(self, rank: &mut Rank) -> Result<Place<'a, Self::Item>>
     where
         Self: 'a;
+
+    /// The elements in node memory, or in a copy whose contents are staged.
+    #[doc(hidden)]
+    fn staged<'a>(self, rank: &mut Rank) -> Result<Place<'a, Self::Item>>
+    where
+        Self: 'a + Sized,
+    {
+        self.source(rank)
+    }
 }
 
 /// Elements that an operation writes.
@@ -94,6 +104,8 @@ pub enum Copied<'r, T: Datatype> {
     Fresh,
     /// A new region with the elements of the buffer.
     Loaded,
+    /// A new region whose contents are staged: the elements of the buffer.
+    Staged,
     /// This region, if it has as many elements as the buffer.
     At(&'r Region<T>),
 }
@@ -167,7 +179,14 @@ struct Slice<'a, T: Datatype> {
 impl<T: Datatype> HostMemory for Slice<'_, T> {
     fn fill(self: Box<Self>, rank: &mut Rank, bytes: u32) -> Result<()> {
         let whole = self.values.len().min((bytes / T::BYTES) as usize);
-        rank.read(&self.region, 0, &mut self.values[..whole])
+        let values = &mut self.values[..whole];
+        match self.region.block().take_staged() {
+            Some(contents) => {
+                T::decode(&contents, values);
+                Ok(())
+            }
+            None => rank.read(&self.region, 0, values),
+        }
     }
 }
 
@@ -236,6 +255,22 @@ impl<T: Datatype> Buffer for &[T] {
     {
         Ok(Place::Copy(rank.alloc_from(self)?))
     }
+
+    fn staged<'a>(self, rank: &mut Rank) -> Result<Place<'a, T>>
+    where
+        Self: 'a,
+    {
+        Ok(Place::Copy(stage(rank, self)?))
+    }
+}
+
+/// Allocates a region whose contents `values` stay in host memory.
+fn stage<T: Datatype>(rank: &mut Rank, values: &[T]) -> Result<Region<T>> {
+    let region = rank.alloc(values.len())?;
+    let mut contents = Vec::with_capacity(size_of_val(values));
+    T::encode(values, &mut contents);
+    region.block().stage(contents);
+    Ok(region)
 }
 
 impl<T: Datatype> sealed::Sealed for &mut [T] {}
@@ -257,6 +292,7 @@ impl<T: Datatype> BufferMut for &mut [T] {
     {
         let region = match copy {
             Copied::Loaded => rank.alloc_from(self)?,
+            Copied::Staged => stage(rank, self)?,
             Copied::At(region) if region.len() == self.len() => region.clone(),
             Copied::At(_) | Copied::Fresh => rank.alloc(self.len())?,
         };
@@ -285,6 +321,13 @@ macro_rules! slices {
                 Self: 'a,
             {
                 self.as_slice().source(rank)
+            }
+
+            fn staged<'a>(self, rank: &mut Rank) -> Result<Place<'a, T>>
+            where
+                Self: 'a,
+            {
+                self.as_slice().staged(rank)
             }
         }
 

@@ -6,13 +6,13 @@ use alcor_abi::rank::c_what;
 use alcor_abi::{Algorithm, Collective as CollectiveCode, Datatype as Code};
 
 use crate::allocator::Block;
-use crate::buffer::{Copied, Place};
+use crate::buffer::{Copied, CopyBack, Place};
 use crate::call::{Call, Collective, Path, Receipt, SoftwareReason};
 use crate::hardware::Operands;
 use crate::operation::{Combine, combine_bytes};
 use crate::request::{CollectiveDescriptor, Descriptor, Held, Request};
 use crate::schedule::Schedule;
-use crate::software::Task;
+use crate::software::{Destination, Task};
 use crate::transfer::fits;
 use crate::{
     Buffer, BufferMut, Communicator, Datatype, Error, NodeAddr, Operation, Rank, Reducible, Region,
@@ -44,6 +44,20 @@ fn copied<'r, T: Datatype>(source: &'r Place<'_, T>) -> Copied<'r, T> {
     } else {
         Copied::Fresh
     }
+}
+
+/// Returns the place of a result. The contents of a copy of host memory are staged: a collective in
+/// hardware moves them to node memory.
+fn staged<'a, T: Datatype>(
+    rank: &mut Rank,
+    buffer: impl BufferMut<Item = T> + 'a,
+    copy: Copied<'_, T>,
+) -> Result<(Place<'a, T>, CopyBack<'a>)> {
+    let (place, copy_back) = buffer.destination(rank, copy)?;
+    if place.is_copy() && !place.block().is_staged() {
+        place.block().stage(Vec::new());
+    }
+    Ok((place, copy_back))
 }
 
 /// A part of the message, in elements: begin and end. Its first element is at the beginning of the
@@ -195,12 +209,12 @@ impl Communicator {
         source: impl Buffer<Item = T> + 'a,
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let source = source.source(rank)?;
+        let source = source.staged(rank)?;
         if self.rank() != root {
             let plan = self.plan_reduce(rank, operation, root, &source, None)?;
             return self.start(rank, plan);
         }
-        let (destination, copy_back) = destination.destination(rank, copied(&source))?;
+        let (destination, copy_back) = staged(rank, destination, copied(&source))?;
         let plan = self.plan_reduce(rank, operation, root, &source, Some(&destination))?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -262,8 +276,8 @@ impl Communicator {
         source: impl Buffer<Item = T> + 'a,
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let source = source.source(rank)?;
-        let (destination, copy_back) = destination.destination(rank, copied(&source))?;
+        let source = source.staged(rank)?;
+        let (destination, copy_back) = staged(rank, destination, copied(&source))?;
         let plan = self.plan_allreduce(rank, operation, &source, &destination)?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -317,7 +331,7 @@ impl Communicator {
         operation: Operation,
         vector: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let (vector, copy_back) = vector.destination(rank, Copied::Loaded)?;
+        let (vector, copy_back) = staged(rank, vector, Copied::Staged)?;
         let plan = self.plan_allreduce(rank, operation, &vector, &vector)?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -374,8 +388,8 @@ impl Communicator {
         source: impl Buffer<Item = T> + 'a,
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let source = source.source(rank)?;
-        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
+        let source = source.staged(rank)?;
+        let (destination, copy_back) = staged(rank, destination, Copied::Fresh)?;
         let plan = self.plan_reduce_scatter(rank, operation, &source, &destination)?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -433,11 +447,11 @@ impl Communicator {
     ) -> Result<Request<'a>> {
         let is_root = self.rank() == root;
         let copy = if is_root {
-            Copied::Loaded
+            Copied::Staged
         } else {
             Copied::Fresh
         };
-        let (vector, copy_back) = vector.destination(rank, copy)?;
+        let (vector, copy_back) = staged(rank, vector, copy)?;
         let plan = self.plan_bcast(rank, root, &vector)?;
         let request = self.start(rank, plan)?;
         if is_root {
@@ -504,11 +518,11 @@ impl Communicator {
     ) -> Result<Request<'a>> {
         let is_root = self.rank() == root;
         let source = if is_root {
-            Some(source.source(rank)?)
+            Some(source.staged(rank)?)
         } else {
             None
         };
-        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
+        let (destination, copy_back) = staged(rank, destination, Copied::Fresh)?;
         let plan = self.plan_scatter(rank, root, source.as_deref(), &destination)?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -566,12 +580,12 @@ impl Communicator {
         source: impl Buffer<Item = T> + 'a,
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let source = source.source(rank)?;
+        let source = source.staged(rank)?;
         if self.rank() != root {
             let plan = self.plan_gather(rank, root, &source, None)?;
             return self.start(rank, plan);
         }
-        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
+        let (destination, copy_back) = staged(rank, destination, Copied::Fresh)?;
         let plan = self.plan_gather(rank, root, &source, Some(&destination))?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -627,8 +641,8 @@ impl Communicator {
         source: impl Buffer<Item = T> + 'a,
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let source = source.source(rank)?;
-        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
+        let source = source.staged(rank)?;
+        let (destination, copy_back) = staged(rank, destination, Copied::Fresh)?;
         let plan = self.plan_allgather(rank, &source, &destination)?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -686,8 +700,8 @@ impl Communicator {
         source: impl Buffer<Item = T> + 'a,
         destination: impl BufferMut<Item = T> + 'a,
     ) -> Result<Request<'a>> {
-        let source = source.source(rank)?;
-        let (destination, copy_back) = destination.destination(rank, Copied::Fresh)?;
+        let source = source.staged(rank)?;
+        let (destination, copy_back) = staged(rank, destination, Copied::Fresh)?;
         let plan = self.plan_alltoall(rank, &source, &destination)?;
         Ok(self.start(rank, plan)?.with_copy_back(copy_back))
     }
@@ -940,6 +954,7 @@ impl Communicator {
     }
 
     fn start_hardware(&self, rank: &mut Rank, plan: Plan, row: u32) -> Result<Request<'static>> {
+        plan.settle(rank)?;
         let operands = self.operands(&plan);
         let software = rank.progress.software.as_mut();
         let sequence = software.map_or(0, |software| software.skip(self.id().0));
@@ -1027,20 +1042,29 @@ impl Communicator {
     fn start_software(&self, rank: &mut Rank, plan: Plan, path: Path) -> Result<Request<'static>> {
         let schedule = self.schedule(&plan);
         let herald = self.herald(rank, plan.call.count, self.what(&plan));
+        let destination = plan.destination();
+        let mut buffer = vec![0; schedule.buffer];
+        let source = match &plan.gives {
+            None => None,
+            Some((piece, _)) => match piece.held.take_staged() {
+                None => Some(piece.at),
+                Some(contents) => {
+                    for (from, to) in &schedule.load {
+                        buffer[*to..to + from.len()].copy_from_slice(&contents[from.clone()]);
+                    }
+                    None
+                }
+            },
+        };
         let task = Task {
             call: plan.call,
             members: Arc::clone(&self.shape.members),
             me: self.shape.me,
-            buffer: vec![0; schedule.buffer],
+            buffer,
             schedule,
             combine: plan.combine,
-            source: plan.gives.as_ref().map(|(piece, _)| piece.at),
-            // A member without a destination writes nothing.
-            destination: Some(
-                plan.keeps
-                    .as_ref()
-                    .map_or(NodeAddr(0), |(piece, _)| piece.at),
-            ),
+            source,
+            destination,
             _held: plan.held(),
         };
         let (request, _) = rank.progress.begin_software(task, path, herald)?;
@@ -1137,6 +1161,31 @@ impl Plan {
         let destination =
             destination.ok_or_else(|| self.wrong(rank, "destination", 0, span.1 - span.0))?;
         self.keeps(rank, destination, span)
+    }
+
+    /// Moves staged contents to node memory.
+    fn settle(&self, rank: &mut Rank) -> Result<()> {
+        if let Some((source, _)) = &self.gives
+            && let Some(contents) = source.held.take_staged()
+        {
+            rank.progress.port.write_memory(source.at, &contents)?;
+        }
+        if let Some((destination, _)) = &self.keeps {
+            destination.held.take_staged();
+        }
+        Ok(())
+    }
+
+    /// Returns the destination of a collective in software: host memory, if the contents of the
+    /// destination are staged.
+    fn destination(&self) -> Destination {
+        match &self.keeps {
+            None => Destination::Nothing,
+            Some((piece, _)) if piece.held.is_staged() => {
+                Destination::Staged(Arc::clone(&piece.held))
+            }
+            Some((piece, _)) => Destination::Memory(piece.at),
+        }
     }
 
     fn held(&self) -> Held {

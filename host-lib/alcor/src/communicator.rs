@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::request::NOTHING;
 use crate::rows::{self, Keeper};
 use crate::schedule::Group;
-use crate::software::{Software, Task};
+use crate::software::{Destination, Software, Task};
 use crate::watchdog::Awaited;
 use crate::{Error, GlobalRank, Rank, Result, Rights, Tree};
 
@@ -611,7 +611,7 @@ impl Communicator {
             combine: None,
             buffer,
             source: None,
-            destination: None,
+            destination: Destination::Result,
             _held: NOTHING,
         };
         let path = Path::Software(SoftwareReason::NoSwitch);

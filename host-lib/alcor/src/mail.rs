@@ -11,6 +11,12 @@
 //! words, copies the received fragments into host memory at once, and returns its count from time to
 //! time. So a ring never stays full while its owner is in the library, in whatever order messages
 //! are received.
+//!
+//! Each ring has a mirror at its sender, the source of the puts. Ranks that get the same bytes
+//! share the mirror of the last of them: a rank that sends a vector to all others writes node
+//! memory once. The last rank gets its count last. The commands of a rank read their sources in order.
+//! So the other puts have read the mirror before the last rank can take the bytes and give the room
+//! back.
 
 use std::collections::VecDeque;
 
@@ -18,8 +24,8 @@ use crate::progress::Progress;
 use crate::transfer::{Transfer, TransferKind, WindowName};
 use crate::{GlobalRank, NodeAddr, Region, Result};
 
-/// Bytes before the payload of a fragment: the count behind the put, communicator, sequence, [`kind`].
-/// Fragments are padded to a multiple of this size.
+/// Bytes before the payload of a fragment: space for the count behind the put, communicator, sequence,
+/// [`kind`]. Fragments are padded to a multiple of this size.
 const HEADER: usize = 16;
 /// Every put of fragments takes a multiple of this size of the ring, in bytes.
 const LINE: usize = alcor_abi::MEMORY_BAR_LINE;
@@ -86,6 +92,8 @@ struct Outgoing {
 #[derive(Debug, Default)]
 struct Lane {
     queue: VecDeque<Outgoing>,
+    /// The composed fragments.
+    line: Vec<u8>,
     /// Bytes put into the other rank's ring, and bytes that the other rank has taken.
     put: u32,
     taken_there: u32,
@@ -165,6 +173,8 @@ pub(crate) struct Mail {
     /// The counts at the last read.
     counts: Vec<u8>,
     scratch: Vec<u8>,
+    /// The receivers of composed fragments.
+    receivers: Vec<u32>,
 }
 
 fn word(bytes: &[u8], index: u32) -> u32 {
@@ -200,6 +210,7 @@ impl Mail {
             lanes: (0..shape.ranks).map(|_| Lane::default()).collect(),
             counts: vec![0; shape.counts_bytes() as usize],
             scratch: Vec::new(),
+            receivers: Vec::new(),
         }
     }
 
@@ -276,42 +287,106 @@ impl Mail {
         progress: &mut Progress,
         mut sent: impl FnMut(Label),
     ) -> Result<()> {
-        for to in 0..self.shape.ranks {
-            while self.push_line(progress, to, &mut sent)? {}
+        let mut receivers = std::mem::take(&mut self.receivers);
+        receivers.clear();
+        receivers.extend((0..self.shape.ranks).filter(|&to| self.compose(to, &mut sent)));
+        let mut rest = &receivers[..];
+        while let [first, ..] = *rest {
+            let line = |to: u32| &self.lanes[to as usize].line;
+            let group = rest.iter().take_while(|&&to| line(to) == line(first));
+            let (group, others) = rest.split_at(group.count());
+            self.put_line(progress, group)?;
+            rest = others;
+            // Further fragments, of long messages, share no source.
+            for &to in group {
+                while self.compose(to, &mut sent) {
+                    self.put_line(progress, &[to])?;
+                }
+            }
+        }
+        self.receivers = receivers;
+        Ok(())
+    }
+
+    /// Puts the composed fragments, which are the same for all of `receivers`, and then the counts.
+    fn put_line(&mut self, progress: &mut Progress, receivers: &[u32]) -> Result<()> {
+        let Some(&last) = receivers.last() else {
+            return Ok(());
+        };
+        let owner = &mut self.lanes[last as usize];
+        // The count is a part of the first fragment, so it can't change before the put reads it.
+        owner.line[..4].copy_from_slice(&owner.put.to_le_bytes());
+        let (length, count) = (owner.line.len() as u32, owner.put);
+        let source = self.mirror_of_line(last);
+        progress
+            .port
+            .write_memory(source, &self.lanes[last as usize].line)?;
+        for &to in receivers {
+            let ring = self.shape.ring_of(self.me) + self.place_of_line(to);
+            progress.quiet_put(&self.put(to, ring, source, length))?;
+        }
+        let counts = self.shape.put_count(self.me);
+        for &to in receivers {
+            let mut from = source;
+            let put = self.lanes[to as usize].put;
+            if put != count {
+                from = self.mirror_of_line(to);
+                progress.port.write_memory(from, &put.to_le_bytes())?;
+            }
+            progress.quiet_put(&self.put(to, counts, from, 4))?;
         }
         Ok(())
     }
 
-    /// Puts fragments of the first messages to `to`, as many as one put has room for. Returns whether
-    /// there were any.
-    fn push_line(
-        &mut self,
-        progress: &mut Progress,
-        to: u32,
-        sent: &mut impl FnMut(Label),
-    ) -> Result<bool> {
+    /// Place of the composed fragments in the ring at `to`.
+    fn place_of_line(&self, to: u32) -> u32 {
+        let lane = &self.lanes[to as usize];
+        let lines = lane.line.len().next_multiple_of(LINE) as u32;
+        lane.put.wrapping_sub(lines) % self.shape.ring
+    }
+
+    /// Place of the composed fragments in the mirror of the ring at `to`.
+    fn mirror_of_line(&self, to: u32) -> NodeAddr {
+        let mirror = self.shape.mirror_of(to) + self.place_of_line(to);
+        NodeAddr(self.outbox.addr().0 + mirror)
+    }
+
+    /// A put from the outbox into the window of another rank.
+    fn put(&self, to: u32, offset: u32, local: NodeAddr, length: u32) -> Transfer {
+        Transfer {
+            kind: TransferKind::Put,
+            target: GlobalRank(to),
+            window: WindowName::Slot(self.slot),
+            offset,
+            local,
+            length,
+        }
+    }
+
+    /// Composes fragments of the first messages to `to`, as many as one put has room for. Returns
+    /// whether there are any.
+    fn compose(&mut self, to: u32, sent: &mut impl FnMut(Label)) -> bool {
         let shape = self.shape;
         let lane = &mut self.lanes[to as usize];
+        let line = &mut lane.line;
         let at = lane.put % shape.ring;
         let in_use = lane.put.wrapping_sub(lane.taken_there);
         let room = (shape.ring - in_use)
             .min(shape.ring - at)
             .min(shape.ring / 4);
-        self.scratch.clear();
+        line.clear();
         while let Some(message) = lane.queue.front_mut()
-            && self.scratch.len() + 2 * HEADER <= room as usize
+            && line.len() + 2 * HEADER <= room as usize
         {
             let left = message.data.len() - message.sent;
-            let payload = left.min(room as usize - self.scratch.len() - HEADER);
+            let payload = left.min(room as usize - line.len() - HEADER);
             let is_last = payload == left;
             let kind = kind::STREAM.put(message.label.stream as u32)
                 | kind::LAST.put(u32::from(is_last))
                 | kind::BYTES.put(payload as u32);
-            push_header(&mut self.scratch, Some(message.label), kind);
-            let part = &message.data[message.sent..message.sent + payload];
-            self.scratch.extend_from_slice(part);
-            let end = self.scratch.len().next_multiple_of(HEADER);
-            self.scratch.resize(end, 0);
+            push_header(line, Some(message.label), kind);
+            line.extend_from_slice(&message.data[message.sent..message.sent + payload]);
+            line.resize(line.len().next_multiple_of(HEADER), 0);
             message.sent += payload;
             if !is_last {
                 break;
@@ -319,30 +394,15 @@ impl Mail {
             sent(message.label);
             lane.queue.pop_front();
         }
-        if self.scratch.is_empty() {
-            return Ok(false);
+        if line.is_empty() {
+            return false;
         }
-        let lines = self.scratch.len().next_multiple_of(LINE);
-        if self.scratch.len() < lines {
-            push_header(&mut self.scratch, None, kind::PADDING.mask());
+        let lines = line.len().next_multiple_of(LINE);
+        if line.len() < lines {
+            push_header(line, None, kind::PADDING.mask());
         }
         lane.put = lane.put.wrapping_add(lines as u32);
-        // The count is a part of the first fragment, so it can't change before the put reads it.
-        self.scratch[..4].copy_from_slice(&lane.put.to_le_bytes());
-        let mirror = NodeAddr(self.outbox.addr().0 + shape.mirror_of(to) + at);
-        progress.port.write_memory(mirror, &self.scratch)?;
-        let to_me = |offset, local, length| Transfer {
-            kind: TransferKind::Put,
-            target: GlobalRank(to),
-            window: WindowName::Slot(self.slot),
-            offset,
-            local,
-            length,
-        };
-        let ring = shape.ring_of(self.me) + at;
-        progress.quiet_put(&to_me(ring, mirror, self.scratch.len() as u32))?;
-        progress.quiet_put(&to_me(shape.put_count(self.me), mirror, 4))?;
-        Ok(true)
+        true
     }
 
     /// Reads the received fragments and returns the completed messages.
@@ -382,14 +442,8 @@ impl Mail {
                 progress
                     .port
                     .write_memory(cell, &lane.taken.to_le_bytes())?;
-                progress.quiet_put(&Transfer {
-                    kind: TransferKind::Put,
-                    target: GlobalRank(from),
-                    window: WindowName::Slot(self.slot),
-                    offset: shape.taken_count(self.me),
-                    local: cell,
-                    length: 4,
-                })?;
+                let count = shape.taken_count(self.me);
+                progress.quiet_put(&self.put(from, count, cell, 4))?;
             }
         }
         Ok(messages)

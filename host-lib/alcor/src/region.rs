@@ -222,4 +222,9 @@ impl<T: Datatype> Region<T> {
     pub(crate) fn hold(&self) -> Arc<Block> {
         Arc::clone(&self.block)
     }
+
+    /// The block that contains the region.
+    pub(crate) fn block(&self) -> &Block {
+        &self.block
+    }
 }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use alcor_abi::Status;
 
+use crate::allocator::Block;
 use crate::call::{Call, CallWords, CommunicatorId, MemberCall};
 use crate::failures::{Agreements, Revocation};
 use crate::mail::{Label, Mail, Message, Stream};
@@ -97,6 +98,19 @@ impl Signature {
     }
 }
 
+/// The place of a collective's result.
+#[derive(Debug)]
+pub(crate) enum Destination {
+    /// This member gets no data.
+    Nothing,
+    /// Node memory, from this address on.
+    Memory(NodeAddr),
+    /// The contents of this block are staged.
+    Staged(Arc<Block>),
+    /// The whole buffer is kept for [`Software::take_result`].
+    Result,
+}
+
 /// A collective to be run.
 #[derive(Debug)]
 pub(crate) struct Task {
@@ -110,8 +124,7 @@ pub(crate) struct Task {
     /// The buffer before the first step, without the data that is loaded from the source.
     pub(crate) buffer: Vec<u8>,
     pub(crate) source: Option<NodeAddr>,
-    /// Address of the result; `None` keeps the result for [`Software::take_result`].
-    pub(crate) destination: Option<NodeAddr>,
+    pub(crate) destination: Destination,
     /// Keeps source and destination allocated.
     pub(crate) _held: Held,
 }
@@ -508,12 +521,22 @@ impl Software {
     ) -> Result<()> {
         if status == Status::Ok {
             let buffer = std::mem::take(&mut active.task.buffer);
-            match active.task.destination {
-                None => {
+            let keep = &active.task.schedule.keep;
+            match &active.task.destination {
+                Destination::Nothing => {}
+                Destination::Result => {
                     self.results.insert(key, buffer);
                 }
-                Some(base) => {
-                    for (from, to) in &active.task.schedule.keep {
+                Destination::Staged(block) => {
+                    let ends = keep.iter().map(|(from, to)| to + from.len());
+                    let mut contents = vec![0; ends.max().unwrap_or(0)];
+                    for (from, to) in keep {
+                        contents[*to..to + from.len()].copy_from_slice(&buffer[from.clone()]);
+                    }
+                    block.stage(contents);
+                }
+                Destination::Memory(base) => {
+                    for (from, to) in keep {
                         if !from.is_empty() {
                             let at = NodeAddr(base.0 + *to as u32);
                             progress.port.write_memory(at, &buffer[from.clone()])?;

@@ -13,9 +13,17 @@ use crate::{
     Window,
 };
 
-/// Bytes of a piece of a long put or get between host memory and a window. A DMA transfer takes 2.5 us
-/// before its first byte, and a piece 16 us at 8 GB/s.
-const PIECE: usize = 128 << 10;
+/// Bytes of the longest slice of host memory that a put or get moves in one piece.
+const LONG: usize = 256 << 10;
+/// Bytes of the longest and of the shortest piece of a longer slice.
+const LONGEST_PIECE: usize = 256 << 10;
+const SHORTEST_PIECE: usize = 32 << 10;
+/// Pieces have a multiple of this number of bytes, except one.
+const STEP: usize = 4 << 10;
+/// Bytes that a PCIe Gen3 x16 link carries in a cycle of 4 ns, and in the 2.5 us that a DMA transfer
+/// takes before its first byte.
+const LINK_BYTES: usize = 51;
+const START_BYTES: usize = 32 << 10;
 
 /// The direction of a [`Transfer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,35 +140,135 @@ impl fmt::Display for Transfer {
     }
 }
 
-/// A transfer of a long slice in pieces, which take turns in two copies in node memory.
-struct Pieces<T: Datatype> {
-    copies: [Region<T>; 2],
-    /// Byte offset of the first piece in the window.
-    offset: u32,
-    /// Number of elements.
+/// A piece of a long slice: its first element, the first element of its copy in node memory, and its
+/// length in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Piece {
+    first: usize,
+    copy: usize,
     length: usize,
 }
 
+impl Piece {
+    /// Returns whether the copies of two pieces overlap.
+    fn overlaps(&self, other: &Piece) -> bool {
+        self.copy < other.copy + other.length && other.copy < self.copy + self.length
+    }
+}
+
+/// A transfer of a long slice in pieces, whose copies in node memory take turns.
+struct Pieces<T: Datatype> {
+    copies: Region<T>,
+    /// Byte offset of the slice in the window.
+    offset: u32,
+    pieces: Vec<Piece>,
+}
+
 impl<T: Datatype> Pieces<T> {
-    /// Elements of a piece.
-    const LENGTH: usize = PIECE / T::BYTES as usize;
-
-    /// Returns whether a slice has more pieces than there are copies.
-    fn are_many(values: &[T]) -> bool {
-        values.len() > 2 * Self::LENGTH
+    fn copy(&self, piece: &Piece) -> Result<Region<T>> {
+        self.copies.slice(piece.copy..piece.copy + piece.length)
     }
 
-    fn count(&self) -> usize {
-        self.length.div_ceil(Self::LENGTH)
+    /// Byte offset of a piece in the window.
+    fn offset(&self, piece: &Piece) -> Result<u32> {
+        Ok(self.offset + byte_offset::<T>(piece.first)?)
+    }
+}
+
+/// Returns whether a slice moves in pieces.
+fn is_long<T: Datatype>(values: &[T]) -> bool {
+    values.len() > LONG / T::BYTES as usize
+}
+
+/// Lengths of pieces, in elements.
+#[derive(Debug, Clone, Copy)]
+struct Lengths {
+    shortest: usize,
+    longest: usize,
+    step: usize,
+    /// Bytes that the hardware puts or gets in a cycle.
+    beat: usize,
+    /// Elements that the DMA moves while a transfer starts.
+    start: usize,
+}
+
+impl Lengths {
+    /// The lengths of pieces on a board with beats of `beat` bytes, whose copies have room in `room`
+    /// elements.
+    fn new<T: Datatype>(room: usize, beat: usize) -> Lengths {
+        let elements = |bytes: usize| bytes / T::BYTES as usize;
+        Lengths {
+            shortest: elements(SHORTEST_PIECE),
+            longest: room / 2,
+            step: elements(STEP),
+            beat,
+            start: elements(START_BYTES * beat.min(LINK_BYTES) / LINK_BYTES),
+        }
     }
 
-    /// Copy and byte offset of a piece.
-    fn piece(&self, index: usize) -> Result<(Region<T>, u32)> {
-        let first = index * Self::LENGTH;
-        let length = Self::LENGTH.min(self.length - first);
-        let copy = self.copies[index % self.copies.len()].slice(..length)?;
-        Ok((copy, self.offset + byte_offset::<T>(first)?))
+    /// Returns the length of the piece before a piece of `length` elements: the put of the one takes
+    /// as long as the copy of the other.
+    fn before(&self, length: usize) -> usize {
+        let copied = self.beat.min(LINK_BYTES);
+        let length = (length + self.start) * self.beat / copied;
+        length.next_multiple_of(self.step).min(self.longest)
     }
+
+    /// Returns the lengths of the pieces of a put of `total` elements.
+    fn of_put(&self, total: usize) -> Vec<usize> {
+        // From the last piece on: nothing overlaps its put, so it is the shortest.
+        let mut length = self.shortest;
+        let mut rest = total;
+        let mut lengths = Vec::new();
+        while rest > length {
+            lengths.push(length);
+            rest -= length;
+            length = self.before(length);
+        }
+        match lengths.last_mut() {
+            Some(last) if rest < self.shortest && *last + rest <= self.longest => *last += rest,
+            _ => lengths.push(rest),
+        }
+        lengths.reverse();
+        lengths
+    }
+}
+
+/// Divides a slice of `total` elements into pieces. Pieces of a put become shorter, and pieces of a get
+/// longer: no copy overlaps the last put and the first get.
+fn divide(kind: TransferKind, total: usize, lengths: Lengths) -> Vec<Piece> {
+    let longest = lengths.longest;
+    let mut lengths = lengths.of_put(total);
+    if kind == TransferKind::Get {
+        lengths.reverse();
+    }
+    let mut pieces: Vec<Piece> = Vec::with_capacity(lengths.len());
+    let mut first = 0;
+    for length in lengths {
+        let piece_at = |copy| Piece {
+            first,
+            copy,
+            length,
+        };
+        // Number of the latest pieces that do not overlap a piece.
+        let free = |piece: &Piece| {
+            let mut latest = pieces.iter().rev();
+            latest
+                .position(|it| it.overlaps(piece))
+                .unwrap_or(usize::MAX)
+        };
+        let ends = pieces.iter().rev().take(4).map(|it| it.copy + it.length);
+        // A piece lies in one half of the room, so the next piece has room beside it.
+        let best = [0, longest]
+            .into_iter()
+            .chain(ends)
+            .filter(|at| *at < 2 * longest && at % longest + length <= longest)
+            .map(piece_at)
+            .reduce(|best, it| if free(&it) > free(&best) { it } else { best });
+        pieces.push(best.unwrap_or(piece_at(0)));
+        first += length;
+    }
+    pieces
 }
 
 /// Converts an element offset into bytes.
@@ -468,7 +576,7 @@ impl Rank {
         offset: u32,
         local: impl Buffer<Item = U>,
     ) -> Result<()> {
-        if let Some(values) = local.host().filter(|values| Pieces::are_many(values)) {
+        if let Some(values) = local.host().filter(|values| is_long(values)) {
             return self.put_in_pieces(window, target, offset, values);
         }
         let local = local.source(self)?;
@@ -483,7 +591,7 @@ impl Rank {
         offset: u32,
         mut local: impl BufferMut<Item = U>,
     ) -> Result<()> {
-        if let Some(values) = local.host().filter(|values| Pieces::are_many(values)) {
+        if let Some(values) = local.host().filter(|values| is_long(values)) {
             return self.get_in_pieces(window, target, offset, values);
         }
         let (local, copy_back) = local.destination(self, Copied::Fresh)?;
@@ -499,23 +607,32 @@ impl Rank {
         offset: u32,
         values: &[U],
     ) -> Result<()> {
-        let pieces =
-            self.pieces::<T, U>(TransferKind::Put, window, target, offset, values.len())?;
-        let mut under_way = VecDeque::new();
-        for (index, values) in values.chunks(Pieces::<U>::LENGTH).enumerate() {
-            if under_way.len() == pieces.copies.len()
-                && let Some(former) = under_way.pop_front()
+        let kind = TransferKind::Put;
+        let (pieces, check) = self.pieces::<T, U>(kind, window, target, offset, values.len())?;
+        let mut check = Some(check);
+        let mut under_way: VecDeque<(&Piece, Request<'_>)> = VecDeque::new();
+        for piece in &pieces.pieces {
+            while under_way.iter().any(|(other, _)| other.overlaps(piece))
+                && let Some((_, former)) = under_way.pop_front()
             {
                 self.wait(former)?;
             }
-            let (mut copy, offset) = pieces.piece(index)?;
-            self.write(&mut copy, 0, values)?;
-            under_way.push_back(self.start(TransferKind::Put, window, target, offset, &copy)?);
+            let mut copy = pieces.copy(piece)?;
+            self.write(
+                &mut copy,
+                0,
+                &values[piece.first..piece.first + piece.length],
+            )?;
+            if let Some(check) = check.take() {
+                self.wait(check)?;
+            }
+            let request = self.start(kind, window, target, pieces.offset(piece)?, &copy)?;
+            under_way.push_back((piece, request));
         }
-        self.wait_all(under_way)
+        self.wait_all(under_way.into_iter().map(|(_, request)| request))
     }
 
-    /// Gets a long slice in pieces: one is copied from node memory while the next one arrives.
+    /// Gets a long slice in pieces: one is copied from node memory while the next ones arrive.
     fn get_in_pieces<T: Datatype, U: Datatype>(
         &mut self,
         window: &Window<T>,
@@ -523,33 +640,37 @@ impl Rank {
         offset: u32,
         values: &mut [U],
     ) -> Result<()> {
-        let pieces =
-            self.pieces::<T, U>(TransferKind::Get, window, target, offset, values.len())?;
+        let kind = TransferKind::Get;
+        let (pieces, check) = self.pieces::<T, U>(kind, window, target, offset, values.len())?;
+        self.wait(check)?;
         let mut under_way = VecDeque::new();
         let mut asked = 0;
-        for (index, values) in values.chunks_mut(Pieces::<U>::LENGTH).enumerate() {
-            while asked < pieces.count() && asked < index + pieces.copies.len() {
-                let (copy, offset) = pieces.piece(asked)?;
-                under_way.push_back(self.start(
-                    TransferKind::Get,
-                    window,
-                    target,
-                    offset,
-                    &copy,
-                )?);
+        for (index, piece) in pieces.pieces.iter().enumerate() {
+            while let Some(next) = pieces.pieces.get(asked)
+                && !pieces.pieces[index..asked]
+                    .iter()
+                    .any(|it| it.overlaps(next))
+            {
+                let copy = pieces.copy(next)?;
+                let offset = pieces.offset(next)?;
+                under_way.push_back(self.start(kind, window, target, offset, &copy)?);
                 asked += 1;
             }
             if let Some(first) = under_way.pop_front() {
                 self.wait(first)?;
             }
-            let (copy, _) = pieces.piece(index)?;
-            self.read(&copy, 0, values)?;
+            let copy = pieces.copy(piece)?;
+            self.read(
+                &copy,
+                0,
+                &mut values[piece.first..piece.first + piece.length],
+            )?;
         }
         Ok(())
     }
 
-    /// Prepares a transfer in pieces. Fails if the target refuses the whole range, so a refused
-    /// transfer moves nothing.
+    /// Prepares a transfer in pieces. The request fails if the target refuses the whole range, so a
+    /// transfer that waits for the request first moves nothing if it is refused.
     fn pieces<T: Datatype, U: Datatype>(
         &mut self,
         kind: TransferKind,
@@ -557,21 +678,30 @@ impl Rank {
         target: GlobalRank,
         offset: u32,
         length: usize,
-    ) -> Result<Pieces<U>> {
+    ) -> Result<(Pieces<U>, Request<'static>)> {
         let end = u64::from(offset) + length as u64 * u64::from(U::BYTES);
+        let beat = self.board().beat_bytes as usize;
+        let mut room = 2 * LONGEST_PIECE / U::BYTES as usize;
+        // Pieces are shorter where node memory is scarce.
+        let copies = loop {
+            match self.alloc::<U>(room) {
+                Err(Error::OutOfNodeMemory { .. })
+                    if room > 2 * SHORTEST_PIECE / U::BYTES as usize =>
+                {
+                    room /= 2;
+                }
+                copies => break copies?,
+            }
+        };
         let pieces = Pieces {
-            copies: [
-                self.alloc(Pieces::<U>::LENGTH)?,
-                self.alloc(Pieces::<U>::LENGTH)?,
-            ],
+            pieces: divide(kind, length, Lengths::new::<U>(room, beat)),
+            copies,
             offset,
-            length,
         };
         // The target checks the end of an empty transfer too.
         let end = fits("end of a transfer", end, u32::MAX)?;
-        let request = self.start(kind, window, target, end, &pieces.copies[0].slice(..0)?)?;
-        self.wait(request)?;
-        Ok(pieces)
+        let check = self.start(kind, window, target, end, &pieces.copies.slice(..0)?)?;
+        Ok((pieces, check))
     }
 
     /// Starts a transfer: the common part of all calls above.
@@ -605,5 +735,49 @@ impl Rank {
         self.progress.check()?;
         self.progress.check_target(transfer.target, transfer)?;
         self.progress.transfer(transfer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_a_slice_and_neighbours_have_room_for_their_copies() {
+        const SHORTEST: usize = SHORTEST_PIECE / 4;
+        for kind in [TransferKind::Put, TransferKind::Get] {
+            for (room, beat) in (1..=8).zip([4, 32, 64].into_iter().cycle()) {
+                let room = 2 * SHORTEST * room;
+                for total in (1..60 * SHORTEST).step_by(1237) {
+                    let pieces = divide(kind, total, Lengths::new::<u32>(room, beat));
+                    let mut end = 0;
+                    for piece in &pieces {
+                        assert_eq!(piece.first, end);
+                        assert!(piece.length > 0 && piece.copy + piece.length <= room);
+                        end += piece.length;
+                    }
+                    assert_eq!(end, total);
+                    for pair in pieces.windows(2) {
+                        assert!(!pair[0].overlaps(&pair[1]), "{room}: {pair:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_put_and_the_first_get_are_short() {
+        let lengths = |kind, beat| -> Vec<usize> {
+            let lengths = Lengths::new::<u8>(2 * LONGEST_PIECE, beat);
+            let pieces = divide(kind, 1 << 20, lengths);
+            pieces.iter().map(|piece| piece.length >> 10).collect()
+        };
+        let mut of_put = vec![20, 256, 256, 228, 148, 84, 32];
+        assert_eq!(lengths(TransferKind::Put, 64), of_put);
+        of_put.reverse();
+        assert_eq!(lengths(TransferKind::Get, 64), of_put);
+        // With beats of 256 bits, the put of a piece is as fast as its copy.
+        let of_put = [96, 200, 176, 152, 128, 104, 80, 56, 32];
+        assert_eq!(lengths(TransferKind::Put, 32), of_put);
     }
 }

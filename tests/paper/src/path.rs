@@ -128,7 +128,7 @@ pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, Measure
                 .note("half a round trip, from host memory to host memory"),
         );
         if job.info().node_bytes as usize >= 3 * LONG {
-            rows.push(long_row(&job)?);
+            rows.push(long_row("put-1MiB-GBps", &job)?);
         }
     } else {
         let cycles = job.run(ranks, allreduces)?.swap_remove(0);
@@ -139,7 +139,15 @@ pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, Measure
     Ok(rows)
 }
 
-fn long_row(job: &Job) -> std::result::Result<Row, MeasureError> {
+/// Measures a put of 1 MiB from host memory, as row `name`.
+///
+/// # Errors
+/// As [`rows`].
+pub fn long_put(name: &str, boards: impl Into<Cluster>) -> std::result::Result<Row, MeasureError> {
+    long_row(name, &Job::new(boards)?)
+}
+
+fn long_row(name: &str, job: &Job) -> std::result::Result<Row, MeasureError> {
     let khz = f64::from(job.info().clock_khz);
     let cycles = job.run(2, |rank| {
         let target = rank.alloc::<u8>(LONG)?;
@@ -158,7 +166,7 @@ fn long_row(job: &Job) -> std::result::Result<Row, MeasureError> {
         Ok(cycles)
     })?[0];
     let seconds = cycles as f64 / (khz * 1e3);
-    Ok(Row::new("put-1MiB-GBps", LONG as f64 / seconds / 1e9)
+    Ok(Row::new(name, LONG as f64 / seconds / 1e9)
         .note("from host memory to another rank of the board"))
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use alcor::soft::SoftBoard;
 use alcor::{
-    Board, ElementType, Error, GlobalRank, Job, JobError, Operation, Options, PageOffset, Path,
-    Rank, Result, Rights, SoftwareReason,
+    Board, ElementType, Error, GlobalRank, Job, JobError, LocalRank, Operation, Options,
+    PageOffset, Path, Rank, Result, Rights, SoftwareReason,
 };
 use alcor_abi::packets::x_commit;
 use alcor_abi::{Opcode, board, command, rank as page};
@@ -398,4 +398,75 @@ fn a_collective_is_the_operands_that_changed_and_a_go() {
         })
         .unwrap_err();
     assert!(error.to_string().ends_with("nothing of it ends"), "{error}");
+}
+
+#[test]
+fn a_vector_for_all_others_is_written_once_and_the_owner_of_its_place_hears_of_it_last() {
+    let mut spy = Spy::new(SoftBoard::new(4));
+    spy.rank = Some(LocalRank(0));
+    spy.wants_writes = true;
+    let log = Arc::clone(&spy.log);
+    // Writes of memory with their length, and puts with their local address.
+    #[derive(Debug, PartialEq)]
+    enum Seen {
+        Wrote(u32, usize),
+        Put(u32, u32),
+    }
+    let seen = |log: &[Access]| -> Vec<Seen> {
+        let mut local = 0;
+        let of = |access: &Access| match *access {
+            Access::WriteMemory(at, length) => Some(Seen::Wrote(at, length)),
+            Access::Write(offset, value) if offset == command(Opcode::XLaddr) => {
+                local = value;
+                None
+            }
+            Access::Write(offset, value) if offset == command(Opcode::XPut) => {
+                Some(Seen::Put(x_commit::DPID.get(value), local))
+            }
+            _ => None,
+        };
+        log.iter().filter_map(of).collect()
+    };
+    let all = Job::new(Arc::new(spy)).unwrap().run(4, |rank| {
+        let world = rank.world()?;
+        let me = rank.pid().0;
+        let pair = world.split(rank, Some(u32::from(me % 3 != 0)), 0)?;
+        let mut sum = [0];
+        rank.barrier()?;
+        if me == 0 {
+            take(&log);
+        }
+        world.allreduce(rank, Operation::Sum, &[me], &mut sum)?;
+        assert_eq!(sum, [6]);
+        let whole = (me == 0).then(|| seen(&take(&log)));
+        // Ranks 0 and 3: the mirror of the ring at rank 3.
+        if let Some(pair) = pair {
+            pair.allreduce(rank, Operation::Sum, &[me], &mut sum)?;
+            assert_eq!(sum, [3]);
+        }
+        Ok(whole.map(|whole| (whole, seen(&take(&log)))))
+    });
+    let (whole, pair) = all.unwrap().swap_remove(0).expect("the log of rank 0");
+    let Some(&Seen::Wrote(at, length)) = whole.first() else {
+        panic!("{whole:?}")
+    };
+    assert_eq!(length, 64);
+    let put = |to| Seen::Put(to, at);
+    assert_eq!(whole[1..4], [put(1), put(2), put(3)]);
+    // The counts differ, because the split has sent other fragments to rank 3.
+    let counts = &whole[4..];
+    let is_count = |seen: &Seen| matches!(seen, Seen::Wrote(_, 4) | Seen::Put(..));
+    assert!(counts.iter().all(is_count), "{whole:?}");
+    assert_eq!(counts.last(), Some(&put(3)));
+    let Some(&Seen::Wrote(third, length)) = pair.first() else {
+        panic!("{pair:?}")
+    };
+    let expected = [
+        Seen::Wrote(third, length),
+        Seen::Put(3, third),
+        Seen::Put(3, third),
+    ];
+    assert_eq!(pair, expected);
+    // The rings have 16 KiB.
+    assert!((1..4096).contains(&third.wrapping_sub(at)), "{at} {third}");
 }

@@ -14,6 +14,8 @@ pub enum Access {
     Write(u32, u32),
     Read(u32),
     ReadMemory(u32, usize),
+    /// Only if writes of memory are wanted.
+    WriteMemory(u32, usize),
     /// Bits of the awaited causes.
     Wait(u32),
     /// Only if notes are wanted.
@@ -28,7 +30,10 @@ pub struct Spy {
     pub lies: HashMap<u32, u32>,
     /// Whether the ports record notes.
     pub wants_notes: bool,
-    /// The accesses to any port.
+    /// Whether the log has writes of memory.
+    pub wants_writes: bool,
+    /// The rank whose accesses are logged; `None` logs the accesses to any port.
+    pub rank: Option<LocalRank>,
     pub log: Log,
 }
 
@@ -38,6 +43,8 @@ impl Spy {
             below,
             lies: HashMap::new(),
             wants_notes: false,
+            wants_writes: false,
+            rank: None,
             log: Log::default(),
         }
     }
@@ -58,9 +65,14 @@ impl BoardLayer for Spy {
         }
     }
     fn attach(self: Arc<Self>, rank: LocalRank) -> Result<Box<dyn Port>> {
+        let below = Arc::clone(&self.below).attach(rank)?;
+        if self.rank.is_some_and(|logged| logged != rank) {
+            return Ok(below);
+        }
         Ok(Box::new(SpyPort {
-            below: Arc::clone(&self.below).attach(rank)?,
+            below,
             wants_notes: self.wants_notes,
+            wants_writes: self.wants_writes,
             lies: self.lies.clone(),
             log: Arc::clone(&self.log),
         }))
@@ -70,6 +82,7 @@ impl BoardLayer for Spy {
 struct SpyPort {
     below: Box<dyn Port>,
     wants_notes: bool,
+    wants_writes: bool,
     lies: HashMap<u32, u32>,
     log: Log,
 }
@@ -98,6 +111,12 @@ impl PortLayer for SpyPort {
             Some(&lie) => Ok(lie),
             None => self.below.read_board32(offset),
         }
+    }
+    fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
+        if self.wants_writes {
+            self.saw(Access::WriteMemory(at.0, data.len()));
+        }
+        self.below.write_memory(at, data)
     }
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
         self.saw(Access::ReadMemory(at.0, data.len()));
