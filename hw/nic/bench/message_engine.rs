@@ -19,8 +19,6 @@ use rand::seq::IndexedRandom;
 const UNDER_WAY: usize = 8;
 /// Threshold at which the unit is never used, and quota without effect.
 const NEVER: u32 = 0xffff;
-/// Number of this rank.
-const ME: u32 = 9;
 
 #[derive(Debug, Clone, Copy)]
 struct Shape {
@@ -200,6 +198,8 @@ struct Bench {
     pins: Vec<(&'static str, Pin)>,
     shape: Shape,
     rng: Random,
+    /// Number of this rank.
+    me: u8,
     commands: Source<Command>,
     arrivals: Source<Message>,
     verdicts: Sink,
@@ -330,11 +330,12 @@ impl Bench {
         bench
     }
 
-    fn fresh(dut: Dut, shape: Shape, rng: Random) -> Self {
+    fn fresh(dut: Dut, shape: Shape, mut rng: Random) -> Self {
         Self {
             dut,
             pins: Vec::new(),
             shape,
+            me: rng.random(),
             rng,
             commands: Source::new(Pace::Always),
             arrivals: Source::new(Pace::Always),
@@ -413,9 +414,10 @@ impl Bench {
         ] {
             self.set(name, 0u64);
         }
-        self.set("rank_i", ME);
+        let me = self.me;
+        self.set("rank_i", me);
         self.dut.reset();
-        self.set("rank_i", ME);
+        self.set("rank_i", me);
         self.since = self.dut.cycle();
     }
 
@@ -819,7 +821,7 @@ impl Bench {
                 | x_header::LAST.put(u32::from(last))
                 | x_header::MESSAGE.put(1)
                 | x_header::HIGH.put(u32::from(message.id) >> 8 & 3)
-                | x_header::SRC.put(ME)
+                | x_header::SRC.put(self.me.into())
                 | x_header::SLOT.put(u32::from(message.id) & 0xff);
             let length = if last {
                 x_length::ID.put(pair.receive.id.into()) | left
@@ -938,6 +940,11 @@ impl Bench {
         };
         self.set("stored_i", write == Some(None));
         self.set("direct_i", write.flatten().is_some());
+        // A payload that has lost a word has another length than its header states.
+        let failed = self.fail && self.rng.random_bool(0.1);
+        let status = if failed { Status::BadLength as u32 } else { 0 };
+        let status = write.flatten().map_or(noise as u32, |_| status);
+        self.set("direct_status_i", status);
         self.set("direct_receive_i", write.flatten().map_or(noise, u64::from));
         match write {
             Some(None) => {
@@ -947,7 +954,7 @@ impl Bench {
             Some(Some(id)) => {
                 self.direct[1] += 1;
                 self.times.note = now;
-                self.delivered(id, 0);
+                self.delivered(id, status);
             }
             None => {}
         }

@@ -117,6 +117,8 @@ module message_engine_bench #(
     input  logic              direct_i,
     /// Id of the receive.
     input  logic [15:0]       direct_receive_i,
+    /// Status of the payload.
+    input  logic [4:0]        direct_status_i,
     /// Pulse: a copied or fetched payload is in the receive buffer.
     input  logic              moved_i,
     /// Id of the receive.
@@ -187,7 +189,7 @@ module message_engine_bench #(
   assign to_engine = {
     arrival_valid_i, arrival_announce_i, arrival_recall_i, arrival_source_i, arrival_context_i, arrival_tag_i,
     arrival_id_i, arrival_length_i, late_i, verdict_ready_i, fetch_lookup_i, fetch_id_i, copy_ready_i, ack_ready_i, stored_i,
-    direct_i, 5'd0, direct_receive_i
+    direct_i, direct_status_i, direct_receive_i
   };
   assign moved = {moved_i, moved_status_i, moved_receive_i};
 
