@@ -196,8 +196,8 @@ fn long_waits_are_reported_and_go_on() {
         let rest = [seconds, "--", program.to_str().unwrap(), "2"];
         Trial::start(&[&run[..], &rest[..]].concat()).end()
     };
-    // 250 cycles: some wait for the other rank is longer.
-    let output = with("0.000001");
+    // 25 cycles: any wait for the other rank is longer.
+    let output = with("0.0000001");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{errors}");
     assert!(errors.contains("still waiting: rank "), "{errors}");

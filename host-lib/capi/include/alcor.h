@@ -1512,8 +1512,8 @@ alcor_result_t alcor_iprobe(alcor_rank_t rank,
  * message: receives the message; NULL if the call fails. status: receives the message's source, tag
  * and length; may be NULL.
  *
- * Errors: as alcor_send; ALCOR_ERR_NO_MEMORY; ALCOR_ERR_CAPABILITY on boards with kernels,
- * for or behind a message that is longer than FRAGMENT bytes of the configuration.
+ * Errors: as alcor_send; ALCOR_ERR_NO_MEMORY; ALCOR_ERR_CAPABILITY for or behind a
+ * message of a kernel that is longer than FRAGMENT bytes of the configuration.
  */
 alcor_result_t alcor_mprobe(alcor_rank_t rank,
                             uint32_t source,
