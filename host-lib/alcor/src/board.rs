@@ -513,7 +513,8 @@ pub trait RunView {
     /// As [`Port::write32`].
     fn tell_wait(&mut self, wait: Option<&RankWait>) -> Result<(), Error>;
 
-    /// Returns the state of the whole run; `None` if the state is lost on the way.
+    /// Returns the state of the whole run; `None` if the state does not fit into a mailbox between
+    /// processes.
     ///
     /// # Errors
     /// As [`Port::write32`].
