@@ -4,6 +4,7 @@ core/rtl/axi_dma_port.sv
 core/rtl/dma_pages.sv
 core/rtl/dma_select.sv
 core/rtl/host_copies.sv
+core/rtl/host_dma.sv
 core/rtl/board_reset.sv
 core/rtl/board_registers.sv
 core/rtl/board_control.sv

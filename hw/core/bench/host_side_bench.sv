@@ -1,6 +1,6 @@
 import alcor_abi_pkg::*;
 
-/// Bench top for the host's side of `core`: its AXI4 and AXI4-Lite ports, the pages behind both, and a node memory.
+/// Bench top for the host's side of `core`: its AXI4 and AXI4-Lite ports, the pages behind both, and two node memories.
 module host_side_bench #(
     /// Bits of a beat of the AXI4 port.
     parameter int unsigned DATA_W = 32,
@@ -10,10 +10,8 @@ module host_side_bench #(
     parameter int unsigned MEM_JITTER = 0,
     /// Register slices at both ports.
     parameter bit SLICES = 1'b0,
-    /// Bytes of node memory; derived, do not set.
-    localparam int unsigned NodeBytes = 4096,
-    /// Address bits of the AXI4 port; derived, do not set.
-    localparam int unsigned AddrW = 18
+    /// Bytes of each node memory; derived, do not set.
+    localparam int unsigned NodeBytes = 4096
 ) (
     /// Clock.
     input  logic                clk_i,
@@ -35,83 +33,92 @@ module host_side_bench #(
     output page_write_t         board_o,
     output logic [1:0]          page_write_o,
     output logic [1:0][11:0]    page_offset_o,
-    output logic [1:0][31:0]    page_data_o
+    output logic [1:0][31:0]    page_data_o,
+    /// Register writes of the AXI4 port wait.
+    input  logic                hold_i
 );
 
-  bus_write_t page;
-  memory_request_t port_read, port_write, memory_read, memory_write;
-  memory_answer_t port_answer, memory_answer;
-  logic port_write_gnt, memory_write_gnt, page_ready, page_read;
+  bus_write_t page, page_now;
+  // Register writes so far; reads of registers show them.
+  logic [11:0] writes_q;
+  memory_request_t [1:0] reads, writes;
+  memory_answer_t [1:0] answers;
+  logic [1:0] write_gnt;
+  logic page_ready, page_read;
   logic [16:0] page_address;
   logic [31:0] page_value;
   logic [11:0] read_offset;
-  logic [DATA_W-1:0] port_data, memory_data, write_data;
+  logic [1:0][DATA_W-1:0] data;
+  logic [DATA_W-1:0] write_data;
   logic [DATA_W/8-1:0] write_strobe;
 
-  axi_dma_port #(
-      .DATA_W (DATA_W),
-      .ADDR_W (AddrW),
-      .NODE_W (12),
-      .LATENCY(MEM_LATENCY),
-      .SLICES (SLICES)
-  ) u_port (
-      .clk_i         (clk_i),
-      .rst_ni        (rst_ni),
-      .bus_i         (dma_i),
-      .wdata_i       (wdata_i),
-      .wstrb_i       (wstrb_i),
-      .bus_o         (dma_o),
-      .rdata_o       (rdata_o),
-      .read_o        (port_read),
-      .read_i        (port_answer),
-      .read_data_i   (port_data),
-      .write_o       (port_write),
-      .write_gnt_i   (port_write_gnt),
-      .write_data_o  (write_data),
-      .write_strobe_o(write_strobe)
-  );
-
-  dma_pages #(
-      .DATA_W(DATA_W),
-      .ADDR_W(AddrW)
-  ) u_pages (
-      .clk_i             (clk_i),
-      .rst_ni            (rst_ni),
-      .read_i            (port_read),
-      .read_o            (port_answer),
-      .read_data_o       (port_data),
-      .write_i           (port_write),
-      .write_gnt_o       (port_write_gnt),
-      .write_data_i      (write_data),
-      .write_strobe_i    (write_strobe),
-      .memory_read_o     (memory_read),
-      .memory_read_i     (memory_answer),
-      .memory_data_i     (memory_data),
-      .memory_write_o    (memory_write),
-      .memory_write_gnt_i(memory_write_gnt),
-      .page_o            (page),
-      .page_ready_i      (page_ready),
-      .page_read_o       (page_read),
-      .page_address_o    (page_address),
-      .page_data_i       (page_value)
-  );
-
-  node_memory #(
+  host_dma #(
+      .RANKS     (2),
       .NODE_BYTES(NodeBytes),
-      .BANKS     (DATA_W / 32),
+      .DATA_W    (DATA_W),
       .LATENCY   (MEM_LATENCY),
-      .JITTER    (MEM_JITTER)
-  ) u_memory (
-      .clk_i         (clk_i),
-      .rst_ni        (rst_ni),
-      .read_i        (memory_read),
-      .read_o        (memory_answer),
-      .data_o        (memory_data),
-      .write_i       (memory_write),
-      .write_gnt_o   (memory_write_gnt),
-      .write_data_i  (write_data),
-      .write_strobe_i(write_strobe)
+      .SLICES    (SLICES)
+  ) u_dma (
+      .clk_i              (clk_i),
+      .rst_ni             (rst_ni),
+      .bus_i              (dma_i),
+      .wdata_i            (wdata_i),
+      .wstrb_i            (wstrb_i),
+      .bus_o              (dma_o),
+      .rdata_o            (rdata_o),
+      .page_o             (page),
+      .page_ready_i       (page_ready && !hold_i),
+      .page_read_o        (page_read),
+      .page_address_o     (page_address),
+      .page_data_i        (page_value),
+      .rank_read_o        (reads),
+      .rank_read_i        (answers),
+      .rank_data_i        (data),
+      .rank_write_o       (writes),
+      .rank_write_gnt_i   (write_gnt),
+      .rank_write_data_o  (write_data),
+      .rank_write_strobe_o(write_strobe),
+      .copies_i           ('0),
+      .copies_ready_o     (),
+      .copy_o             (),
+      .copy_ready_i       (1'b1)
   );
+
+  for (genvar r = 0; r < 2; r++) begin : g_rank
+    memory_request_t read, write;
+    memory_answer_t answer;
+    logic gnt;
+
+    // A memory may grant without a request.
+    assign read         = reads[r];
+    assign write        = writes[r];
+    assign answers[r]   = {read.req && answer.gnt, answer.rvalid};
+    assign write_gnt[r] = write.req && gnt;
+
+    node_memory #(
+        .NODE_BYTES(NodeBytes),
+        .BANKS     (DATA_W / 32),
+        .LATENCY   (MEM_LATENCY),
+        .JITTER    (MEM_JITTER)
+    ) u_memory (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .read_i        (read),
+        .read_o        (answer),
+        .data_o        (data[r]),
+        .write_i       (write),
+        .write_gnt_o   (gnt),
+        .write_data_i  (write_data),
+        .write_strobe_i(write_strobe)
+    );
+  end
+
+  assign page_now = {page.valid && !hold_i, page.address, page.data};
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) writes_q <= '0;
+    else if (board_o.valid || page_write_o != '0) writes_q <= writes_q + 1'b1;
+  end
 
   host_port #(
       .RANKS (2),
@@ -121,7 +128,7 @@ module host_side_bench #(
       .rst_ni           (rst_ni),
       .bus_i            (lite_i),
       .bus_o            (lite_o),
-      .dma_write_i      (page),
+      .dma_write_i      (page_now),
       .dma_write_ready_o(page_ready),
       .dma_read_i       (page_read),
       .dma_address_i    (page_address),
@@ -131,8 +138,8 @@ module host_side_bench #(
       .page_offset_o    (page_offset_o),
       .page_data_o      (page_data_o),
       .read_offset_o    (read_offset),
-      .board_read_i     ({8'hb0, 12'd0, read_offset}),
-      .rank_read_i      ({8'h02, 12'd0, read_offset, 8'h01, 12'd0, read_offset})
+      .board_read_i     ({8'hb0, writes_q, read_offset}),
+      .rank_read_i      ({8'h02, writes_q, read_offset, 8'h01, writes_q, read_offset})
   );
 
 endmodule

@@ -122,10 +122,6 @@ module core #(
     output logic [7:0]                      link_key_o
 );
 
-  localparam int unsigned NodeW = $clog2(NODE_BYTES);
-  // Address bits of the board's node memory, and of the DMA port, whose highest bit selects the pages.
-  localparam int unsigned DmaW = $clog2(RANKS) + NodeW;
-  localparam int unsigned DmaPortW = ((DmaW < 17) ? 17 : DmaW) + 1;
   // The crossbar's ports: the ranks, and with links one that leads to the other boards.
   localparam int unsigned Ports = RANKS + ((LINKS == 0) ? 0 : 1);
   localparam int unsigned Dests = (LINKS == 0) ? RANKS : 256;
@@ -442,88 +438,36 @@ module core #(
 
   // ---------------------------------------------------------------- the host's DMA
 
-  alcor_abi_pkg::memory_request_t port_read, port_write, dma_read, dma_write;
-  alcor_abi_pkg::memory_answer_t port_answer, dma_answer;
-  logic port_write_gnt, dma_write_granted;
-  logic [DmaDataW-1:0] port_data, dma_read_data;
-
-  axi_dma_port #(
-      .DATA_W (DmaDataW),
-      .ADDR_W (DmaPortW),
-      .NODE_W (NodeW),
-      .LATENCY(Typical),
-      .SLICES (SLICES)
-  ) u_axi_dma_port (
-      .clk_i         (clk_i),
-      .rst_ni        (rst_ni),
-      .bus_i         (dma_i),
-      .wdata_i       (dma_wdata_i),
-      .wstrb_i       (dma_wstrb_i),
-      .bus_o         (dma_o),
-      .rdata_o       (dma_rdata_o),
-      .read_o        (port_read),
-      .read_i        (port_answer),
-      .read_data_i   (port_data),
-      .write_o       (port_write),
-      .write_gnt_i   (port_write_gnt),
-      .write_data_o  (dma_write_data),
-      .write_strobe_o(dma_write_strobe)
-  );
-
-  dma_pages #(
-      .DATA_W(DmaDataW),
-      .ADDR_W(DmaPortW)
-  ) u_dma_pages (
-      .clk_i             (clk_i),
-      .rst_ni            (rst_ni),
-      .read_i            (port_read),
-      .read_o            (port_answer),
-      .read_data_o       (port_data),
-      .write_i           (port_write),
-      .write_gnt_o       (port_write_gnt),
-      .write_data_i      (dma_write_data),
-      .write_strobe_i    (dma_write_strobe),
-      .memory_read_o     (dma_read),
-      .memory_read_i     (dma_answer),
-      .memory_data_i     (dma_read_data),
-      .memory_write_o    (dma_write),
-      .memory_write_gnt_i(dma_write_granted),
-      .page_o            (dma_page_write),
-      .page_ready_i      (dma_page_ready),
-      .page_read_o       (dma_page_read),
-      .page_address_o    (dma_page_address),
-      .page_data_i       (dma_page_data)
-  );
-
-  dma_select #(
-      .RANKS (RANKS),
-      .ADDR_W(DmaW),
-      .DATA_W(DmaDataW)
-  ) u_dma_select (
-      .clk_i           (clk_i),
-      .rst_ni          (rst_ni),
-      .read_i          (dma_read),
-      .read_o          (dma_answer),
-      .read_data_o     (dma_read_data),
-      .write_i         (dma_write),
-      .write_gnt_o     (dma_write_granted),
-      .rank_read_o     (dma_reads),
-      .rank_read_i     (dma_answers),
-      .rank_data_i     (mem_data),
-      .rank_write_o    (dma_writes),
-      .rank_write_gnt_i(dma_write_gnt)
-  );
-
-  host_copies #(
-      .RANKS (RANKS),
-      .NODE_W(NodeW)
-  ) u_host_copies (
-      .clk_i        (clk_i),
-      .rst_ni       (rst_ni),
-      .ranks_i      (copies),
-      .ranks_ready_o(copies_ready),
-      .copy_o       (copy_o),
-      .copy_ready_i (copy_ready_i)
+  host_dma #(
+      .RANKS     (RANKS),
+      .NODE_BYTES(NODE_BYTES),
+      .DATA_W    (DmaDataW),
+      .LATENCY   (Typical),
+      .SLICES    (SLICES)
+  ) u_host_dma (
+      .clk_i              (clk_i),
+      .rst_ni             (rst_ni),
+      .bus_i              (dma_i),
+      .wdata_i            (dma_wdata_i),
+      .wstrb_i            (dma_wstrb_i),
+      .bus_o              (dma_o),
+      .rdata_o            (dma_rdata_o),
+      .page_o             (dma_page_write),
+      .page_ready_i       (dma_page_ready),
+      .page_read_o        (dma_page_read),
+      .page_address_o     (dma_page_address),
+      .page_data_i        (dma_page_data),
+      .rank_read_o        (dma_reads),
+      .rank_read_i        (dma_answers),
+      .rank_data_i        (mem_data),
+      .rank_write_o       (dma_writes),
+      .rank_write_gnt_i   (dma_write_gnt),
+      .rank_write_data_o  (dma_write_data),
+      .rank_write_strobe_o(dma_write_strobe),
+      .copies_i           (copies),
+      .copies_ready_o     (copies_ready),
+      .copy_o             (copy_o),
+      .copy_ready_i       (copy_ready_i)
   );
 
   `ALCOR_CHECK_PARAM(g_check_ranks, RANKS >= 1 && RANKS <= 16 && (RANKS & (RANKS - 1)) == 0 && (RANKS > 1 || LINKS > 0),

@@ -7,12 +7,16 @@ import alcor_abi_pkg::*;
 /// Accesses whose highest address bit is set are not for node memory but for the pages of the register BAR. A host that
 /// writes data and then a command through this port relies on their order. Each whole word of a beat is a register write;
 /// the words are written one per cycle in the order of their addresses. A read gives the addressed register in each word of
-/// its beat, as no register has a read side effect. Accesses to node memory pass unchanged in the same cycle.
+/// its beat, as no register has a read side effect. Accesses to node memory pass unchanged in the same cycle. With SLICES,
+/// register writes and the addresses of register reads leave from registers, a cycle later. A read waits for the writes
+/// before it.
 module dma_pages #(
     /// Bits of a beat.
     parameter int unsigned DATA_W = 32,
     /// Address bits of the port, the highest of which selects the pages; 18 or more.
-    parameter int unsigned ADDR_W = 22
+    parameter int unsigned ADDR_W = 22,
+    /// 1: registers between the port and the pages.
+    parameter bit SLICES = 1'b0
 ) (
     /// Clock.
     input  logic                           clk_i,
@@ -27,7 +31,7 @@ module dma_pages #(
     output logic [DATA_W-1:0]              read_data_o,
     /// Port: a write. Data goes to node memory beside this block.
     input  alcor_abi_pkg::memory_request_t write_i,
-    /// Port: the write is done.
+    /// Port: the write is done, or, with SLICES, its last register write is in the slice.
     output logic                           write_gnt_o,
     /// Port: data of the write.
     input  logic [DATA_W-1:0]              write_data_i,
@@ -62,11 +66,14 @@ module dma_pages #(
   // Bits of a word address below the beat.
   localparam int unsigned LowW = $clog2(Words);
 
-  logic reads_page, writes_page, answer_q;
+  logic reads_page, writes_page, page_read, answer_q;
   logic [31:0] value_q;
   logic [Words-1:0] words, left, done_q, first;
   logic [IndexW-1:0] index;
   logic [29:0] beat_mask;
+  // A register write on its way into the slice.
+  logic word_valid, word_ready, pages_quiet;
+  logic [16:0] word_address;
 
   assign reads_page  = read_i.address[ADDR_W-3];
   assign writes_page = write_i.address[ADDR_W-3];
@@ -82,11 +89,27 @@ module dma_pages #(
 
   // ---------------------------------------------------------------- reads of registers
 
-  assign page_read_o    = read_i.req && reads_page;
-  assign page_address_o = {read_i.address[14:0], 2'b00};
-  assign read_o.gnt     = reads_page ? page_read_o : memory_read_i.gnt;
+  assign page_read      = read_i.req && reads_page && pages_quiet;
+  assign read_o.gnt     = reads_page ? page_read : memory_read_i.gnt;
   assign read_o.rvalid  = answer_q || memory_read_i.rvalid;
   assign read_data_o    = answer_q ? {Words{value_q}} : memory_data_i;
+
+  if (SLICES) begin : g_read_slice
+    logic read_q;
+    logic [14:0] address_q;
+
+    assign page_read_o    = read_q;
+    assign page_address_o = {address_q, 2'b00};
+
+    always_ff @(posedge clk_i) begin
+      address_q <= read_i.address[14:0];
+      if (!rst_ni) read_q <= 1'b0;
+      else read_q <= page_read;
+    end
+  end else begin : g_read_wires
+    assign page_read_o    = page_read;
+    assign page_address_o = {read_i.address[14:0], 2'b00};
+  end
 
   always_ff @(posedge clk_i) begin
     value_q <= page_data_i;
@@ -109,24 +132,37 @@ module dma_pages #(
   end
 
   if (Words == 1) begin : g_narrow
-    assign page_o.address = {write_i.address[14:0], 2'b00};
+    assign word_address = {write_i.address[14:0], 2'b00};
   end else begin : g_wide
-    assign page_o.address = {write_i.address[14:LowW], index, 2'b00};
+    assign word_address = {write_i.address[14:LowW], index, 2'b00};
   end
 
-  assign page_o.valid = write_i.req && writes_page && left != '0;
-  assign page_o.data  = write_data_i[32*index+:32];
+  assign word_valid = write_i.req && writes_page && left != '0;
 
   // The last word, or none.
-  assign write_gnt_o = writes_page ? write_i.req && (left == '0 || (left == first && page_ready_i)) : memory_write_gnt_i;
+  assign write_gnt_o = writes_page ? write_i.req && (left == '0 || (left == first && word_ready)) : memory_write_gnt_i;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || write_gnt_o) done_q <= '0;
-    else if (page_o.valid && page_ready_i) done_q <= done_q | first;
+    else if (word_valid && word_ready) done_q <= done_q | first;
   end
 
+  skid_buffer #(
+      .WIDTH(17 + 32),
+      .SLICE(SLICES)
+  ) u_slice (
+      .clk_i  (clk_i),
+      .rst_ni (rst_ni),
+      .valid_i(word_valid),
+      .ready_o(word_ready),
+      .data_i ({word_address, write_data_i[32*index+:32]}),
+      .valid_o(page_o.valid),
+      .ready_i(page_ready_i),
+      .data_o ({page_o.address, page_o.data}),
+      .empty_o(pages_quiet)
+  );
+
   `ALCOR_CHECK_PARAM(g_check_address, ADDR_W >= 18 && ADDR_W <= 32, "dma_pages: ADDR_W must be 18 to 32")
-  `ALCOR_STABLE(a_page_stable, page_o.valid, page_ready_i, {page_o.address, page_o.data})
   // The port keeps reads of two memories apart.
   `ALCOR_ASSERT(a_one_answer, !(answer_q && memory_read_i.rvalid))
 
