@@ -1,8 +1,9 @@
 //! The block under test.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs, process, thread};
 
 use verimodel::{Build, Error, Instance, Model, Optimise, Signal, Toolchain};
 
@@ -10,6 +11,9 @@ use crate::mutants::{self, Mutants};
 
 /// Seed of the initial values of registers and RAMs in the first instance.
 const POWER_UP_SEED: u32 = 1;
+
+/// Environment variable that names the folder for coverage counts.
+const COVERAGE: &str = "ALCOR_COVERAGE";
 
 /// The clock that [`Dut::clock`] drives.
 const CLOCK: &str = "clk_i";
@@ -104,6 +108,22 @@ impl Recipe {
     }
 }
 
+impl Drop for Dut {
+    /// Writes the coverage counts to a new file, unless the bench has failed.
+    fn drop(&mut self) {
+        static FILES: AtomicU32 = AtomicU32::new(0);
+        let Some(folder) = self.coverage.take().filter(|_| !thread::panicking()) else {
+            return;
+        };
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{number}.dat", self.instance.name(), process::id());
+        let path = folder.join(name.replace('/', "-"));
+        if let Err(error) = self.instance.coverage_write(&path) {
+            panic!("{}: {error}", path.display());
+        }
+    }
+}
+
 /// Root folder of the workspace.
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -170,6 +190,8 @@ pub struct Dut {
     clock: Option<Signal>,
     ports: Vec<Port>,
     bundles: Bundles,
+    /// Folder for coverage counts.
+    coverage: Option<PathBuf>,
 }
 
 impl Dut {
@@ -196,6 +218,11 @@ impl Dut {
             .include_dir(hardware().join("common/rtl"))
             .trace(recipe.trace)
             .optimise(Optimise::Quick);
+        let coverage = env::var_os(COVERAGE).map(PathBuf::from);
+        if coverage.is_some() {
+            // The macro adds cover points.
+            build = build.coverage(true).define(COVERAGE, "1");
+        }
         let mut sources: Vec<PathBuf> = recipe
             .blocks
             .iter()
@@ -221,7 +248,11 @@ impl Dut {
         let active = mutants.as_ref().map_or(0, Mutants::active);
         (POWER_UP_SEED..)
             .take(count)
-            .map(|seed| Self::of_model(&model, recipe, seed, active))
+            .map(|seed| {
+                let mut dut = Self::of_model(&model, recipe, seed, active)?;
+                dut.coverage.clone_from(&coverage);
+                Ok(dut)
+            })
             .collect()
     }
 
@@ -248,6 +279,7 @@ impl Dut {
             clock,
             ports,
             bundles: recipe.bundles.clone(),
+            coverage: None,
         })
     }
 

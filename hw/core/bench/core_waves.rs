@@ -169,8 +169,10 @@ fn cluster_sync_waves() {
         }
         block.settle();
         let round = block.get_part("round_o", 0, BOARDS);
-        if round == 1 {
+        if results.contains(&(cycle + 5)) {
             given = [0, 1, 2, 3].map(|lane| block.get_part("round_data_o", lane, 4 * BOARDS));
+        }
+        if round == 1 {
             results.push(cycle + 6);
         }
         waves.bit("here_i", here);

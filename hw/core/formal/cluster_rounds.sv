@@ -32,7 +32,7 @@ module cluster_rounds (
 
   `ALCOR_FORMAL_RESET
 
-  logic [1:0] valid, ended, round, hold, fire, quiet, given_q, pending_q;
+  logic [1:0] valid, ended, round, round_q, hold, fire, quiet, given_q, pending_q;
   // By board: the board may send packets from before the command; it may send later packets.
   logic [1:0] active_q, passing_q;
   // The first board ends a command: its later packets become earlier packets of the next command.
@@ -124,7 +124,7 @@ module cluster_rounds (
 
     `ALCOR_ASSUME(!sent_i[b] || ((!valid[b] || active_q[b] || passing_q[b]) && 4'(flight_q[1-b]) + 4'(later_q[1-b]) < 4'd7))
     `ALCOR_ASSUME(!consumed_i[b] || ((later_i[b] ? later_q[b] : flight_q[b]) != '0 && !hold[b]))
-    `ALCOR_ASSUME(!round_ready_i[b] || (!given_q[b] && !pending_q[b]))
+    `ALCOR_ASSUME(!round_ready_i[b] || (!round_q[b] && !given_q[b] && !pending_q[b]))
     `ALCOR_ASSUME(!result_i[b] || pending_q[b])
   end
 
@@ -146,21 +146,22 @@ module cluster_rounds (
   // No packet of a later command arrives before the cycle in which the command ends on this board.
   `ALCOR_ASSERT(p_held, (consumed_i & ~held & ~ended) == '0)
 
-  // A round: both boards contribute, the values are combined, and each board gets the result.
+  // A round: both boards contribute, in the cycle after `round`, the values are combined, and each board gets the result.
   logic both;
-  assign both = (given_q | round) == '1 && pending_q == '0;
+  assign both = (given_q | round_q) == '1 && pending_q == '0;
 
   always_ff @(posedge clk_i) begin
-    for (int b = 0; b < 2; b++) if (round[b]) given_data_q[b] <= data[b];
-    given_q   <= both ? '0 : given_q | round;
+    for (int b = 0; b < 2; b++) if (round_q[b]) given_data_q[b] <= data[b];
+    given_q   <= both ? '0 : given_q | round_q;
+    round_q   <= rst_ni ? round : '0;
     pending_q <= both ? '1 : pending_q & ~result_i;
     if (both) begin
-      result_data_q[63:0]    <= (round[0] ? data[0][63:0] : given_data_q[0][63:0])
-                              + (round[1] ? data[1][63:0] : given_data_q[1][63:0]);
-      result_data_q[127:64]  <= (round[0] ? data[0][127:64] : given_data_q[0][127:64])
-                              + (round[1] ? data[1][127:64] : given_data_q[1][127:64]);
-      result_data_q[255:128] <= (round[0] ? data[0][255:128] : given_data_q[0][255:128])
-                              & (round[1] ? data[1][255:128] : given_data_q[1][255:128]);
+      result_data_q[63:0]    <= (round_q[0] ? data[0][63:0] : given_data_q[0][63:0])
+                              + (round_q[1] ? data[1][63:0] : given_data_q[1][63:0]);
+      result_data_q[127:64]  <= (round_q[0] ? data[0][127:64] : given_data_q[0][127:64])
+                              + (round_q[1] ? data[1][127:64] : given_data_q[1][127:64]);
+      result_data_q[255:128] <= (round_q[0] ? data[0][255:128] : given_data_q[0][255:128])
+                              & (round_q[1] ? data[1][255:128] : given_data_q[1][255:128]);
     end
     if (!rst_ni) begin
       given_q   <= '0;

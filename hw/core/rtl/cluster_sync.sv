@@ -56,7 +56,7 @@ module cluster_sync #(
     output logic              round_o,
     /// The switch can begin a round.
     input  logic              round_ready_i,
-    /// Data of this board for the round.
+    /// Data of this board for the round, from the cycle after `round_o` on.
     output logic [PHIT_W-1:0] round_data_o,
     /// The round has ended.
     input  logic              result_i,
@@ -91,12 +91,13 @@ module cluster_sync #(
   assign round_o = (quiet || (present_i && stayed_q && seen_q && balanced_q)) && !busy_q && round_ready_i &&
                    !fire_o && fired_q == '0;
 
-  always_comb begin
-    round_data_o = '1;
-    round_data_o[63:0]     = sent_q;
-    round_data_o[127:64]   = consumed_q;
-    round_data_o[128+:22]  = {~kind_i, kind_i, 1'b1, quiet, ~slot_i, slot_i};
-    round_data_o[192+:32]  = ~(32'd1 << verdict_i);
+  // From a register: the vector unit begins behind it.
+  always_ff @(posedge clk_i) begin
+    round_data_o           <= '1;
+    round_data_o[63:0]     <= sent_q;
+    round_data_o[127:64]   <= consumed_q;
+    round_data_o[128+:22]  <= {~kind_i, kind_i, 1'b1, quiet, ~slot_i, slot_i};
+    round_data_o[192+:32]  <= ~(32'd1 << verdict_i);
   end
 
   assign sent     = result_data_i[63:0];

@@ -1,8 +1,9 @@
 import alcor_abi_pkg::*;
 
 /// The operations of a 64-bit lane that take a single stage: sums of integers, minima and maxima,
-/// bitwise operations, and RO_SYNC. The result goes through four more stages, so as to come out
-/// with those of fp_add and fp_mul.
+/// bitwise operations, and RO_SYNC. The first stage registers the operands, because their path to the
+/// unit may be long; the second one has the operation. The result goes through three more stages, so as
+/// to come out with those of fp_add and fp_mul.
 ///
 /// Minima and maxima of all types are one comparison of unsigned numbers. Signed integers are brought
 /// into their order by the sign bit's complement, floating-point numbers by that and by the complement
@@ -49,7 +50,9 @@ module aglu_single #(
   localparam logic [63:0] NanF64 = 64'h7FF8_0000_0000_0000;
   localparam logic [31:0] NanF32 = 32'h7FC0_0000;
 
-  logic [63:0] result1_q, result2_q, result3_q, result4_q;
+  logic [63:0] a1_q, b1_q, result2_q, result3_q, result4_q;
+  logic [3:0] operation1_q;
+  logic [2:0] datatype1_q;
 
   // Mask that maps 32 bits to the order of unsigned numbers by exclusive-or.
   function automatic [31:0] order(input logic is_float, input logic is_signed, input logic negative);
@@ -65,53 +68,58 @@ module aglu_single #(
   endfunction
 
   always_ff @(posedge clk_i) begin
-    if (enable_i[0]) begin : l_result
+    if (enable_i[0]) begin
+      a1_q         <= a_i;
+      b1_q         <= b_i;
+      operation1_q <= operation_i;
+      datatype1_q  <= datatype_i;
+    end
+    if (enable_i[1]) begin : l_result
       logic built, wide, is_float, is_signed, carry;
       logic [31:0] low, high;
       logic a_low, a_high, high_below, high_equal, low_below;
       logic [31:0] a_high_key, b_high_key, a_low_key, b_low_key;
       // Types are in pairs: floating-point, signed, unsigned, each of 64 bits first.
-      wide = !datatype_i[0];
-      is_float = Floats && datatype_i[2:1] == DT_F64[2:1];
-      is_signed = Integers && datatype_i[2:1] == DT_I64[2:1];
-      built = OpsByCode[operation_i]
-              && (operation_i == RO_SYNC
-                  || (TypesByCode[datatype_i] && !(is_float && operation_i[3:2] == RO_BAND[3:2])));
-      result1_q <= '0;
+      wide = !datatype1_q[0];
+      is_float = Floats && datatype1_q[2:1] == DT_F64[2:1];
+      is_signed = Integers && datatype1_q[2:1] == DT_I64[2:1];
+      built = OpsByCode[operation1_q]
+              && (operation1_q == RO_SYNC
+                  || (TypesByCode[datatype1_q] && !(is_float && operation1_q[3:2] == RO_BAND[3:2])));
+      result2_q <= '0;
       if (!built) begin
         // Zero.
-      end else if (Sums && (operation_i == RO_SUM || (SYNC_SUM && operation_i == RO_SYNC))) begin
-        {carry, low} = {1'b0, a_i[31:0]} + {1'b0, b_i[31:0]};
-        high = a_i[63:32] + b_i[63:32] + 32'(carry && (wide || operation_i == RO_SYNC));
-        result1_q <= {high, low};
-      end else if (Orders && (operation_i == RO_MIN || operation_i == RO_MAX)) begin
-        a_high_key = a_i[63:32] ^ order(is_float, is_signed, a_i[63]);
-        b_high_key = b_i[63:32] ^ order(is_float, is_signed, b_i[63]);
-        a_low_key = a_i[31:0] ^ (wide ? {32{is_float && a_i[63]}}
-                                      : order(is_float, is_signed, a_i[31]));
-        b_low_key = b_i[31:0] ^ (wide ? {32{is_float && b_i[63]}}
-                                      : order(is_float, is_signed, b_i[31]));
+      end else if (Sums && (operation1_q == RO_SUM || (SYNC_SUM && operation1_q == RO_SYNC))) begin
+        {carry, low} = {1'b0, a1_q[31:0]} + {1'b0, b1_q[31:0]};
+        high = a1_q[63:32] + b1_q[63:32] + 32'(carry && (wide || operation1_q == RO_SYNC));
+        result2_q <= {high, low};
+      end else if (Orders && (operation1_q == RO_MIN || operation1_q == RO_MAX)) begin
+        a_high_key = a1_q[63:32] ^ order(is_float, is_signed, a1_q[63]);
+        b_high_key = b1_q[63:32] ^ order(is_float, is_signed, b1_q[63]);
+        a_low_key = a1_q[31:0] ^ (wide ? {32{is_float && a1_q[63]}}
+                                      : order(is_float, is_signed, a1_q[31]));
+        b_low_key = b1_q[31:0] ^ (wide ? {32{is_float && b1_q[63]}}
+                                      : order(is_float, is_signed, b1_q[31]));
         high_below = a_high_key < b_high_key;
         high_equal = a_high_key == b_high_key;
         low_below = a_low_key < b_low_key;
-        a_high = (high_below || (wide && high_equal && low_below)) == (operation_i == RO_MIN);
-        a_low = wide ? a_high : low_below == (operation_i == RO_MIN);
-        result1_q <= {a_high ? a_i[63:32] : b_i[63:32], a_low ? a_i[31:0] : b_i[31:0]};
+        a_high = (high_below || (wide && high_equal && low_below)) == (operation1_q == RO_MIN);
+        a_low = wide ? a_high : low_below == (operation1_q == RO_MIN);
+        result2_q <= {a_high ? a1_q[63:32] : b1_q[63:32], a_low ? a1_q[31:0] : b1_q[31:0]};
         if (is_float && wide) begin
-          if (is_nan64(a_i[62:0]) || is_nan64(b_i[62:0])) result1_q <= NanF64;
+          if (is_nan64(a1_q[62:0]) || is_nan64(b1_q[62:0])) result2_q <= NanF64;
         end else if (is_float) begin
-          if (is_nan32(a_i[62:32]) || is_nan32(b_i[62:32])) result1_q[63:32] <= NanF32;
-          if (is_nan32(a_i[30:0]) || is_nan32(b_i[30:0])) result1_q[31:0] <= NanF32;
+          if (is_nan32(a1_q[62:32]) || is_nan32(b1_q[62:32])) result2_q[63:32] <= NanF32;
+          if (is_nan32(a1_q[30:0]) || is_nan32(b1_q[30:0])) result2_q[31:0] <= NanF32;
         end
-      end else if (Ands && (operation_i == RO_BAND || operation_i == RO_SYNC)) begin
-        result1_q <= a_i & b_i;
-      end else if (OPS[RO_BOR] && Integers && operation_i == RO_BOR) begin
-        result1_q <= a_i | b_i;
-      end else if (OPS[RO_BXOR] && Integers && operation_i == RO_BXOR) begin
-        result1_q <= a_i ^ b_i;
+      end else if (Ands && (operation1_q == RO_BAND || operation1_q == RO_SYNC)) begin
+        result2_q <= a1_q & b1_q;
+      end else if (OPS[RO_BOR] && Integers && operation1_q == RO_BOR) begin
+        result2_q <= a1_q | b1_q;
+      end else if (OPS[RO_BXOR] && Integers && operation1_q == RO_BXOR) begin
+        result2_q <= a1_q ^ b1_q;
       end
     end
-    if (enable_i[1]) result2_q <= result1_q;
     if (enable_i[2]) result3_q <= result2_q;
     if (enable_i[3]) result4_q <= result3_q;
     if (enable_i[4]) result_o <= result4_q;

@@ -28,6 +28,8 @@ struct Board {
     verdict: u64,
     kind: u64,
     slot: u64,
+    /// A round has begun in the last cycle.
+    begins: bool,
     /// Contribution to the present round, and the cycle of its result.
     given: Option<[u64; 4]>,
     due: Option<u64>,
@@ -140,7 +142,7 @@ impl Bench {
             block.set_part("sent_i", at, BOARDS, sent[at]);
             block.set_part("consumed_i", at, BOARDS, consumed[at]);
             // The switch accepts no contribution while a round of this board is in progress.
-            let waits = board.given.is_some() || result;
+            let waits = board.begins || board.given.is_some() || result;
             block.set_part("round_ready_i", at, BOARDS, ready[at] && !waits);
             let is_over = due[at] || board.fired != [false; 2];
             begins[at] = (is_quiet || is_second) && ready[at] && !waits && !is_over;
@@ -149,6 +151,12 @@ impl Bench {
         }
         block.settle();
         for (at, board) in boards.iter_mut().enumerate() {
+            if std::mem::take(&mut board.begins) {
+                board.given = Some(
+                    [0, 1, 2, 3]
+                        .map(|lane| block.get_part("round_data_o", at * 4 + lane, BOARDS * 4)),
+                );
+            }
             let round = block.get_part("round_o", at, BOARDS) == 1;
             assert_eq!(round, begins[at], "cycle {now}: board {at} begins a round");
             if round {
@@ -158,11 +166,7 @@ impl Bench {
                     "board {at} begins a round that it can't"
                 );
                 board.stayed = true;
-                let mut given = [0; 4];
-                for (lane, value) in given.iter_mut().enumerate() {
-                    *value = block.get_part("round_data_o", at * 4 + lane, BOARDS * 4);
-                }
-                board.given = Some(given);
+                board.begins = true;
                 self.rounds += 1;
             }
             board.holds = block.get_part("hold_o", at, BOARDS) == 1;

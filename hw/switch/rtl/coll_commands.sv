@@ -141,13 +141,13 @@ module coll_commands #(
   assign refuse = go_q && !post;
 
   // One at a time, and not before a collective that was about to begin when its bit of `cancel_i` rose is among those
-  // under way.
+  // under way: not in the first five cycles.
   assign more        = (cancel_i & ~cancel_q) != '0;
-  assign waits       = posted_o & ~active_i & cancel_i;
+  assign waits       = posted_o & ~active_i & cancel_q;
   assign first_waits = waits & (~waits + 1'b1);
   assign cancel_row  = {|(first_waits & 32'hFFFF_0000), |(first_waits & 32'hFF00_FF00), |(first_waits & 32'hF0F0_F0F0),
                         |(first_waits & 32'hCCCC_CCCC), |(first_waits & 32'hAAAA_AAAA)};
-  assign cancels     = !more && (&settled_q) && waits != '0 && refused_empty && !refuse;
+  assign cancels     = (&settled_q) && waits != '0 && refused_empty && !refuse;
 
   always_ff @(posedge clk_i) begin
     cancel_q  <= rst_ni ? cancel_i : '0;

@@ -47,6 +47,7 @@ module coll_sum #(
     output logic [PHIT_W-1:0]                data_o
 );
 
+  // By rank: what it gives; any value without `valid_i`.
   logic [RANKS-1:0][PHIT_W-1:0] data;
 
   assign signature_row_o = note_i.head.row;
@@ -54,11 +55,11 @@ module coll_sum #(
   for (genvar r = 0; r < RANKS; r++) begin : g_data
     always_comb begin
       data[r] = '0;
-      if (valid_i && given_i[r]) begin
+      if (given_i[r]) begin
         data[r] = data_i[r];
         if (note_i.head.signature) data[r] = {{(PHIT_W / 128 - 1) {128'd0}}, ~signature_i[r], signature_i[r]};
       end
-      if (valid_i && r == 0 && note_i.head.row == 5'(SyncContext)) data[r] = note_i.head.signature ? '1 : sync_i;
+      if (r == 0 && note_i.head.row == 5'(SyncContext)) data[r] = note_i.head.signature ? '1 : sync_i;
     end
   end
 
