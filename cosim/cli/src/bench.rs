@@ -14,6 +14,7 @@ use alcor::{Board, Job, Rank};
 use alcor_abi::board::capabilities;
 use alcor_cosim::{Profile, SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
+use alcor_paper::modes::{self, Mode};
 use alcor_paper::{Absent, Format, Report, Row, alpu, load, messages, path, plot, queues, rma};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -48,6 +49,9 @@ pub enum Subject {
     /// simulated card. Measures the library's own time over plain memory, and a put to a cluster of
     /// another process.
     Host,
+    /// Completions in host memory beside an interrupt for each, without and with the protocol of the
+    /// links, behind the host port of profile gen3x16: messages over size, and collectives over boards.
+    Modes,
     /// Speed of the simulation: a board beside a bare loop, joined boards on one and on two
     /// threads.
     Sim,
@@ -62,6 +66,7 @@ impl Subject {
             Subject::Messages => "messages",
             Subject::Collectives => "collectives",
             Subject::Host => "host",
+            Subject::Modes => "modes",
             Subject::Sim => "sim",
         }
     }
@@ -90,7 +95,7 @@ pub struct Args {
     #[arg(value_enum)]
     subject: Subject,
     /// Configuration of hw/core/configs.toml [default: rma2 and rma4 for rma, ring4 and torus8 for
-    /// collectives, rma2 for host, rma4 for sim; for alpu the matching units of alpu128 and alpu256
+    /// collectives, rma2 for host, u280, ring2, ring4 and torus8 for modes, rma4 for sim; for alpu the matching units of alpu128 and alpu256
     /// with blocks of 8, 16 and 32, and queues of mpi2 with units of 128 and 256 cells; for messages
     /// mpi2, rma2-wide, and the rates of rma4]
     #[arg(long, value_name = "NAME", value_parser = crate::build::config)]
@@ -121,7 +126,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = profile_by_name())]
     profile: Option<Profile>,
     /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, the bandwidth of
-    /// `bench messages`, or the rows of `bench collectives`, into this SVG file
+    /// `bench messages`, the latency of `bench modes`, or the rows of `bench collectives`, into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]
@@ -159,6 +164,7 @@ pub fn run(args: &Args) -> CommandResult {
         Subject::Messages => args.messages()?,
         Subject::Collectives => args.collectives()?,
         Subject::Host => args.host()?,
+        Subject::Modes => args.modes()?,
         Subject::Sim => args.sim()?,
     };
     if let Some(path) = &args.plot {
@@ -166,6 +172,7 @@ pub fn run(args: &Args) -> CommandResult {
             Subject::Collectives => plot::collectives(&report)?,
             Subject::Alpu => plot::queues(&report)?,
             Subject::Messages => plot::bandwidth(&report)?,
+            Subject::Modes => plot::modes(&report)?,
             Subject::Rma | Subject::Host | Subject::Sim => plot::exchange(&report.rows)?,
         };
         std::fs::write(path, picture).map_err(Error::write(path))?;
@@ -382,6 +389,33 @@ impl Args {
         }
         let config = format!("{}?profile={profile}", configs.join("+"));
         Ok(self.report(Subject::Host, &config, "as noted", rows))
+    }
+
+    fn modes(&self) -> Result<Report, Error> {
+        let (pair, groups) = match &self.config {
+            Some(config) => (config.as_str(), vec![config.as_str()]),
+            None => ("u280", vec!["ring2", "ring4", "torus8"]),
+        };
+        let mut rows = Vec::new();
+        for (links, protocol) in [("phits", ""), ("frames", "+frames")] {
+            for mode in Mode::ALL {
+                let name = format!("{}{protocol}", mode.name());
+                let boards = |config: &str| {
+                    eprintln!("bench modes: {config}: {name}");
+                    let uri = with_option(config, "profile", Profile::Gen3x16.name());
+                    let cluster = open(&with_option(&uri, "links", links))?;
+                    Ok::<_, Error>(mode.over(cluster.cluster()?))
+                };
+                let mut found = modes::messages(boards(pair)?)?;
+                for group in &groups {
+                    found.extend(modes::collectives(boards(group)?)?);
+                }
+                rows.extend(found.into_iter().map(|row| row.of(&name)));
+            }
+        }
+        let mut configs = vec![pair];
+        configs.extend(groups.into_iter().filter(|&group| group != pair));
+        Ok(self.report(Subject::Modes, &configs.join("+"), "as noted", rows))
     }
 
     fn sim(&self) -> Result<Report, Error> {

@@ -349,6 +349,21 @@ fn operations_behind_pcie_are_as_measured() {
 }
 
 #[test]
+fn modes_of_completion_are_as_measured() {
+    let figures = measure(&["modes", "--config", "ring2"]);
+    let page = include_str!("../../../docs/book/src/links.md");
+    let measured = ["nic", "host", "nic+frames", "host+frames"].map(|mode| {
+        let value = figures[&format!("{mode}/barrier-2")]["measured"].as_f64();
+        format!("{:.2}", value.expect("a figure"))
+    });
+    let row = format!(
+        "| barrier of 2 boards (`ring2`) | {} |",
+        measured.join(" | ")
+    );
+    assert!(page.contains(&row), "docs/book/src/links.md: {row}");
+}
+
+#[test]
 fn the_papers_tables_are_as_measured() {
     let figures = measure(&["rma"]);
     let mut compared = 0;

@@ -8,6 +8,7 @@ pub mod collectives;
 pub mod host;
 pub mod load;
 pub mod messages;
+pub mod modes;
 pub mod path;
 pub mod plain;
 pub mod plot;

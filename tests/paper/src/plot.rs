@@ -41,6 +41,10 @@ pub fn all(report: &Report) -> Result<Vec<Picture>, PlotError> {
             ("Latency of a message: cycles over size", latency(report)),
             ("Bandwidth: bytes a cycle over size", bandwidth(report)),
         ],
+        "modes" => vec![(
+            "Latency of a message: microseconds over size",
+            modes(report),
+        )],
         "collectives" => vec![("Cycles over size", collectives(report))],
         _ => Vec::new(),
     };
@@ -156,6 +160,25 @@ pub fn latency(report: &Report) -> Result<String, PlotError> {
         curves: by_size(report, &[("ping-pong", "half a round trip")]),
     }
     .draw(("ping-pong-<bytes>", "messages"))
+}
+
+/// Draws the latency of messages in both modes, without and with the protocol of the links, as an SVG:
+/// microseconds over size.
+///
+/// # Errors
+/// An error of the drawing library, or [`PlotError::NoRows`].
+pub fn modes(report: &Report) -> Result<String, PlotError> {
+    Chart {
+        caption: "Half of a round trip between two boards",
+        x: "bytes of a message",
+        y: "microseconds",
+        legend: SeriesLabelPosition::UpperLeft,
+        colours: &[RED, PALE_RED, BLUE, PALE_BLUE],
+        ranges: None,
+        is_linear: false,
+        curves: by_size(report, &[("latency", "latency")]),
+    }
+    .draw(("latency-<bytes>", "modes"))
 }
 
 /// Draws the bandwidth of messages as an SVG: bytes per cycle over size, and the bound of a stream.
