@@ -221,7 +221,7 @@ impl Dut {
         let coverage = env::var_os(COVERAGE).map(PathBuf::from);
         if coverage.is_some() {
             // The macro adds cover points.
-            build = build.coverage(true).define(COVERAGE, "1");
+            build = build.coverage(true).toggles(false).define(COVERAGE, "1");
         }
         let mut sources: Vec<PathBuf> = recipe
             .blocks
