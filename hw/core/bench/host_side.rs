@@ -460,7 +460,7 @@ fn host_side_read_behind_writes() {
             while bench.ended > bench.answered {
                 bench.cycle();
             }
-            bench.read(PAGES + 0x80 + 4 * round as u64, 1);
+            bench.read(PAGES + 0x80 + 4 * round, 1);
             bench.drain();
         }
     }
