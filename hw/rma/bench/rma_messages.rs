@@ -1074,6 +1074,10 @@ fn programs(config: Config, rounds: u64) {
 #[test]
 fn rma_messages_programs() {
     programs(USUAL, soak(150));
+}
+
+#[test]
+fn rma_messages_programs_smallest() {
     programs(SMALLEST, soak(300));
 }
 
@@ -1253,6 +1257,9 @@ impl Program {
     }
 }
 
+/// A rank is reset during messages, puts and gets, while the other rank continues. Each operation
+/// of the other rank is correct to the last byte, or reports the reset. The reset rank is in its
+/// initial state.
 fn resets(config: Config, rounds: u64) {
     let mut bench = Bench::new(config, "rma_messages_reset");
     let mut tally = Tally::default();
@@ -1311,12 +1318,13 @@ fn resets(config: Config, rounds: u64) {
     assert!(often.iter().all(|&some| some > rounds / 8), "{often:?}");
 }
 
-/// A rank is reset during messages, puts and gets, while the other rank continues. Each operation
-/// of the other rank is correct to the last byte, or reports the reset. The reset rank is in its
-/// initial state.
 #[test]
 fn rma_messages_reset() {
     resets(USUAL, soak(40));
+}
+
+#[test]
+fn rma_messages_reset_smallest() {
     resets(SMALLEST, soak(80));
 }
 
