@@ -1780,6 +1780,36 @@ fn message_engine_flights() {
     }
 }
 
+/// Packets of fetches up to the longest one, as far as they come in the time.
+#[test]
+fn message_engine_long_fetch() {
+    let mut bench = Bench::new(SMALL, "message_engine_long_fetch");
+    for cycles in [100_000, 2_000, 2_000, 2_000] {
+        // The upper half of all lengths.
+        bench.arrivals.push(Message {
+            length: bench.rng.random::<u32>() | 1 << 31,
+            id: 700,
+            ..PLAIN
+        });
+        bench.commands.push(Command {
+            op: Op::Receive,
+            source: None,
+            context: 0,
+            tag: None,
+            address: bench.rng.random(),
+            capacity: bench.rng.random::<u32>() | 1 << 31,
+            id: 5,
+            defer: false,
+        });
+        for _ in 0..cycles {
+            bench.cycle();
+        }
+        // A packet each fifth cycle.
+        assert!(bench.fetched > 10 * cycles, "{} bytes", bench.fetched);
+        bench = bench.restart();
+    }
+}
+
 /// A fetch finds the message that this rank has announced.
 #[test]
 fn message_engine_announced() {
