@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 
 use alcor_abi::packets::{
-    get_header1, get_header2, message, put_header, x_accumulate, x_ack, x_atomic, x_data, x_header, x_length, x_old, x_operation, x_reduction,
+    get_header1, get_header2, message, put_header, x_accumulate, x_ack, x_atomic, x_data, x_header,
+    x_length, x_old, x_operation, x_reduction,
 };
 use alcor_abi::{AccumulateOperation, AtomicOperation, Datatype, PacketType, Status};
 use alcor_hw_bench::{Answers, Pace, Random, Recipe, Sink, Source, soak};
@@ -78,15 +79,13 @@ enum Packet {
         joined: bool,
     },
     /// A GET of the paper, and the second header word.
-    PaperGet {
-        slot: u8,
-        offset: u8,
-        answer: u32,
-    },
+    PaperGet { slot: u8, offset: u8, answer: u32 },
     Get {
         slot: u8,
         offset: u32,
         length: u32,
+        /// The offset has passed 2³².
+        beyond: bool,
         /// Local address at the origin, up to its place in a word.
         address: u32,
         from: u8,
@@ -287,6 +286,7 @@ impl Packet {
                 slot,
                 offset,
                 length,
+                beyond,
                 address,
                 from,
                 id,
@@ -294,6 +294,7 @@ impl Packet {
                 let head = x_header::DPID.put(ME)
                     | x_header::PTYPE.put(PacketType::Xget as u32)
                     | x_header::LAST.put(1)
+                    | x_header::BEYOND.put(u32::from(*beyond))
                     | x_header::SRC.put(u32::from(*from))
                     | x_header::SLOT.put(u32::from(*slot));
                 let length = x_length::ID.put(u32::from(*id)) | length;
@@ -777,10 +778,16 @@ impl Bench {
                 slot,
                 offset,
                 length,
+                beyond,
                 address,
                 from,
                 id,
             } => match self.check_access(*slot, *offset, *length, true, false) {
+                Ok(_) | Err(Status::Denied) if *beyond => {
+                    self.refusals += 1;
+                    let refusal = vec![ack(Status::OutOfBounds, *from, *id)];
+                    self.answers.push_back((refusal, None, 0));
+                }
                 Err(status) => {
                     self.refusals += 1;
                     self.answers
@@ -863,7 +870,11 @@ impl Bench {
                     } if waits => {
                         self.buffers.push((address, kept));
                         self.write((address - self.origin) as usize, &data[..kept as usize]);
-                        let status = if *surplus { Status::BadLength as u32 } else { 0 };
+                        let status = if *surplus {
+                            Status::BadLength as u32
+                        } else {
+                            0
+                        };
                         self.notes.push_back(Note {
                             delivered: Some((status, receive.into())),
                             bytes: self.bytes_due,
@@ -923,6 +934,7 @@ impl Bench {
                     slot,
                     offset,
                     length,
+                    beyond: self.rng.random_bool(0.1),
                     address: self.rng.random::<u32>() & !3 | offset & 3,
                     from,
                     id: id & !(1 << 15),
@@ -1263,8 +1275,10 @@ impl Bench {
         let ack = self.engine_acks.offer(&mut *self.rng).copied();
         let [rank, status, id] = ack.unwrap_or([noise as u32 & 0xff, 0, 0]);
         self.block.set("ack_valid_i", ack.is_some());
-        self.block
-            .set("ack_i", u64::from(rank) << 21 | u64::from(status) << 16 | u64::from(id));
+        self.block.set(
+            "ack_i",
+            u64::from(rank) << 21 | u64::from(status) << 16 | u64::from(id),
+        );
     }
 
     /// Compares what comes to the message engine.
@@ -1312,7 +1326,10 @@ impl Bench {
             let note = self.notes.pop_front();
             let note = note.unwrap_or_else(|| panic!("{place}: a note of nothing"));
             assert_eq!(delivered, note.delivered, "{place}: a payload");
-            assert!(self.bytes_written >= note.bytes, "{place}: a note too early");
+            assert!(
+                self.bytes_written >= note.bytes,
+                "{place}: a note too early"
+            );
         }
     }
 

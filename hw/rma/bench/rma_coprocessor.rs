@@ -1996,12 +1996,17 @@ fn orphaned(config: Config) {
     }
 }
 
-/// Each bench with beats of one word, and with beats of eight words.
-macro_rules! both_widths {
-    ($($body:ident: $name:ident, $wide:ident;)*) => {$(
+/// Each bench with beats of one word in each size, and with beats of eight words.
+macro_rules! each_shape {
+    ($($body:ident: $name:ident, $smallest:ident, $wide:ident;)*) => {$(
         #[test]
         fn $name() {
-            CONFIGS.into_iter().filter(|config| config.beat == 1).for_each($body);
+            $body(DEFAULT);
+        }
+
+        #[test]
+        fn $smallest() {
+            $body(SMALLEST);
         }
 
         #[test]
@@ -2011,16 +2016,16 @@ macro_rules! both_widths {
     )*};
 }
 
-both_widths! {
-    paper_packets: rma_coprocessor_paper_packets, rma_coprocessor_paper_packets_wide;
-    paper_served: rma_coprocessor_paper_served, rma_coprocessor_paper_served_wide;
-    extended: rma_coprocessor_extended, rma_coprocessor_extended_wide;
-    operations: rma_coprocessor_operations, rma_coprocessor_operations_wide;
-    orphaned: rma_coprocessor_orphaned, rma_coprocessor_orphaned_wide;
-    refusals: rma_coprocessor_refusals, rma_coprocessor_refusals_wide;
-    interlock: rma_coprocessor_interlock, rma_coprocessor_interlock_wide;
-    lengths: rma_coprocessor_lengths, rma_coprocessor_lengths_wide;
-    programs: rma_coprocessor_programs, rma_coprocessor_programs_wide;
+each_shape! {
+    paper_packets: rma_coprocessor_paper_packets, rma_coprocessor_paper_packets_smallest, rma_coprocessor_paper_packets_wide;
+    paper_served: rma_coprocessor_paper_served, rma_coprocessor_paper_served_smallest, rma_coprocessor_paper_served_wide;
+    extended: rma_coprocessor_extended, rma_coprocessor_extended_smallest, rma_coprocessor_extended_wide;
+    operations: rma_coprocessor_operations, rma_coprocessor_operations_smallest, rma_coprocessor_operations_wide;
+    orphaned: rma_coprocessor_orphaned, rma_coprocessor_orphaned_smallest, rma_coprocessor_orphaned_wide;
+    refusals: rma_coprocessor_refusals, rma_coprocessor_refusals_smallest, rma_coprocessor_refusals_wide;
+    interlock: rma_coprocessor_interlock, rma_coprocessor_interlock_smallest, rma_coprocessor_interlock_wide;
+    lengths: rma_coprocessor_lengths, rma_coprocessor_lengths_smallest, rma_coprocessor_lengths_wide;
+    programs: rma_coprocessor_programs, rma_coprocessor_programs_smallest, rma_coprocessor_programs_wide;
 }
 
 #[test]

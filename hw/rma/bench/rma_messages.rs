@@ -555,7 +555,13 @@ impl Bench {
             Some((offset, data)) if offset == register => data,
             _ => 0,
         };
-        let pulse = |bit: u32, event: u32| if page.pulses >> bit & 1 == 1 { event } else { 0 };
+        let pulse = |bit: u32, event: u32| {
+            if page.pulses >> bit & 1 == 1 {
+                event
+            } else {
+                0
+            }
+        };
         let denied = page.pulses & 1 == 1;
         let seen = Seen {
             causes: self.read(at, rank::CAUSES),
@@ -591,13 +597,22 @@ impl Bench {
             }
         }
         let Some(before) = page.seen else { return seen };
-        assert_eq!(irq, before.causes & before.enable != 0, "{place}: interrupt");
+        assert_eq!(
+            irq,
+            before.causes & before.enable != 0,
+            "{place}: interrupt"
+        );
         let ends = seen.barriers != before.barriers;
         let registers = seen.results != before.results;
         assert_eq!(seen.barriers, before.barriers + u32::from(ends), "{place}");
         let kept = before.causes
-            & !(is(ack::BARRIER.get(before.acks[0]) == 1, causes::BARRIER.mask())
-                | is(ack::REGISTRATION.get(before.acks[0]) == 1, causes::REGISTRATION.mask()));
+            & !(is(
+                ack::BARRIER.get(before.acks[0]) == 1,
+                causes::BARRIER.mask(),
+            ) | is(
+                ack::REGISTRATION.get(before.acks[0]) == 1,
+                causes::REGISTRATION.mask(),
+            ));
         let expected = kept & sticky
             | is(ends, causes::BARRIER.mask())
             | is(registers, causes::REGISTRATION.mask());
@@ -621,7 +636,11 @@ impl Bench {
                 Some(first) if first + 1 < now => now - first,
                 _ => 2,
             };
-            assert_eq!(u64::from(self.read(at, rank::EPOCH_CYCLES)), epoch, "{place}: epoch");
+            assert_eq!(
+                u64::from(self.read(at, rank::EPOCH_CYCLES)),
+                epoch,
+                "{place}: epoch"
+            );
             self.pages[at].first = None;
         }
         seen
@@ -1543,7 +1562,9 @@ fn rma_messages_registers() {
             }
             program.run_until("the barrier", |program| program.bench.is_quiet());
             for at in 0..RANKS {
-                program.bench.register(at, rank::ACK, rank::ack::BARRIER.mask());
+                program
+                    .bench
+                    .register(at, rank::ACK, rank::ack::BARRIER.mask());
             }
         }
     }
