@@ -1515,6 +1515,9 @@ fn rma_accumulate_latency() {
         (0, u32, 1, false),
         (0, f64, 2, false),
         (0, u32, 16, false),
+        // No type of 32 bits is combined in pairs.
+        (0, Datatype::I32 as u32, 16, false),
+        (0, Datatype::F32 as u32, 16, false),
         (0, f64, 16, false),
         (0, u32, 1, true),
         (1, f64, 8, false),
@@ -1549,6 +1552,8 @@ fn rma_accumulate_latency() {
     let expected = [
         (13, 15),
         (15, 17),
+        (28, 30),
+        (28, 30),
         (28, 30),
         (29, 31),
         (19, 21),

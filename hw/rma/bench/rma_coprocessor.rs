@@ -956,8 +956,10 @@ impl Operands {
     fn random(rng: &mut Random, kept: Self, payload: u32) -> Self {
         let mut next = kept;
         if rng.random_bool(0.5) {
-            next.length = match rng.random_range(0..8) {
+            next.length = match rng.random_range(0..9) {
                 0 => rng.random(),
+                // A bit of its own beyond node memory.
+                8 => NODE_BYTES << rng.random_range(0..16),
                 1 => rng.random_range(0..3 * payload),
                 2 => 8 * rng.random_range(0..3 * payload / 8),
                 3 => payload,
@@ -966,7 +968,8 @@ impl Operands {
         }
         // Buffers in node memory, at its end, and beyond the end.
         let size = next.length.min(NODE_BYTES);
-        let mut address = || match rng.random_range(0..8) {
+        let mut address = || match rng.random_range(0..9) {
+            8 => NODE_BYTES << rng.random_range(0..16),
             0 => NODE_BYTES - size,
             1 => NODE_BYTES - size + 4,
             2 => rng.random(),
