@@ -1467,8 +1467,8 @@ impl Program {
 /// A rank is reset during messages, puts and gets, while the other rank continues. Each operation
 /// of the other rank is correct to the last byte, or reports the reset. The reset rank is in its
 /// initial state.
-fn resets(config: Config, rounds: u64) {
-    let mut bench = Bench::new(config, "rma_messages_reset");
+fn resets(config: Config, rounds: u64, name: &'static str) {
+    let mut bench = Bench::new(config, name);
     let mut tally = Tally::default();
     for round in 0..rounds {
         let mut program = Program::begin(bench);
@@ -1527,12 +1527,17 @@ fn resets(config: Config, rounds: u64) {
 
 #[test]
 fn rma_messages_reset() {
-    resets(USUAL, soak(40));
+    resets(USUAL, soak(12), "rma_messages_reset");
+}
+
+#[test]
+fn rma_messages_reset_long() {
+    resets(USUAL, soak(28), "rma_messages_reset_long");
 }
 
 #[test]
 fn rma_messages_reset_smallest() {
-    resets(SMALLEST, soak(80));
+    resets(SMALLEST, soak(80), "rma_messages_reset_smallest");
 }
 
 /// Registers, causes and interrupt in each cycle, beside random traffic, barriers, and events of the board.
@@ -1541,7 +1546,7 @@ fn rma_messages_registers() {
     let mut bench = Bench::new(USUAL, "rma_messages_registers");
     bench.watches = true;
     let mut program = Program::begin(bench);
-    for round in 0..soak(12) {
+    for round in 0..soak(8) {
         program.bench.set_paces();
         for _ in 0..8 {
             for at in 0..RANKS {
