@@ -162,6 +162,7 @@ struct Times {
     command: u64,
     copy: u64,
     head: u64,
+    word: u64,
     note: u64,
     completion: u64,
     ack: u64,
@@ -247,8 +248,10 @@ struct Bench {
     direct: [u64; 3],
     /// Receives with a copy or a fetch in progress.
     flights: Vec<u16>,
-    /// Words of the fetch in progress. The task of a packet comes with the packet's last word.
+    /// Words of the packet in progress of a fetch. The packet's task comes with its last word.
     words: VecDeque<(u32, bool)>,
+    /// Bytes of that fetch in earlier packets, and in this one.
+    fetched: u32,
     expected: Vec<Completion>,
     /// Source, id and status.
     expected_acks: Vec<(u32, u32, u32)>,
@@ -274,6 +277,8 @@ struct Bench {
     /// Whether receives have any capacity, and announced messages moderate lengths; otherwise
     /// announced messages have any length, and receives moderate capacities.
     roomy: bool,
+    /// Whether both may have any length: their fetch does not end before the next reset.
+    vast: bool,
     /// Whether fetches may fail.
     fail: bool,
     /// Whether the rank is being reset, so that all messages are refused.
@@ -367,6 +372,7 @@ impl Bench {
             direct: [0; 3],
             flights: Vec::new(),
             words: VecDeque::new(),
+            fetched: 0,
             expected: Vec::new(),
             expected_acks: Vec::new(),
             freed: VecDeque::new(),
@@ -385,6 +391,7 @@ impl Bench {
             tag_values: TAGS,
             tags: TAGS.len(),
             roomy: true,
+            vast: false,
             fail: false,
             closed: false,
             drops: 0.0,
@@ -806,34 +813,28 @@ impl Bench {
         self.met(command, held, verdict == Verdict::Direct);
     }
 
-    /// Words of the fetch of a message. Each packet except the last ends at the end of a payload.
-    fn fetch(&self, pair: &Pair) -> VecDeque<(u32, bool)> {
+    /// Begins the next packet of a fetch. Each packet except the last ends at the end of a payload.
+    fn fetch(&mut self, pair: &Pair) {
         let message = pair.held.message;
-        let mut left = message.length.min(pair.receive.capacity);
-        let (mut to, mut offset) = (pair.receive.address, 0);
-        let mut words = VecDeque::new();
-        loop {
-            let most = 4 * self.shape.payload_words - to % 4;
-            let last = left <= most;
-            let piece = left.min(most);
-            let head = u32::from(message.source) << 24
-                | (PacketType::Xget as u32) << 21
-                | x_header::LAST.put(u32::from(last))
-                | x_header::MESSAGE.put(1)
-                | x_header::HIGH.put(u32::from(message.id) >> 8 & 3)
-                | x_header::SRC.put(self.me.into())
-                | x_header::SLOT.put(u32::from(message.id) & 0xff);
-            let length = if last {
-                x_length::ID.put(pair.receive.id.into()) | left
-            } else {
-                left
-            };
-            words.extend([(head, false), (offset, false), (length, false), (to, true)]);
-            if last {
-                return words;
-            }
-            (to, left, offset) = (to.wrapping_add(piece), left - piece, offset + piece);
-        }
+        let offset = self.fetched;
+        let left = message.length.min(pair.receive.capacity) - offset;
+        let to = pair.receive.address.wrapping_add(offset);
+        let most = 4 * self.shape.payload_words - to % 4;
+        let last = left <= most;
+        let head = u32::from(message.source) << 24
+            | (PacketType::Xget as u32) << 21
+            | x_header::LAST.put(u32::from(last))
+            | x_header::MESSAGE.put(1)
+            | x_header::HIGH.put(u32::from(message.id) >> 8 & 3)
+            | x_header::SRC.put(self.me.into())
+            | x_header::SLOT.put(u32::from(message.id) & 0xff);
+        let length = if last {
+            x_length::ID.put(pair.receive.id.into()) | left
+        } else {
+            left
+        };
+        self.words = [(head, false), (offset, false), (length, false), (to, true)].into();
+        self.fetched += left.min(most);
     }
 
     // A cycle.
@@ -940,9 +941,7 @@ impl Bench {
         };
         self.set("stored_i", write == Some(None));
         self.set("direct_i", write.flatten().is_some());
-        // A payload that has lost a word has another length than its header states.
-        let failed = self.fail && self.rng.random_bool(0.1);
-        let status = if failed { Status::BadLength as u32 } else { 0 };
+        let status = self.failure();
         let status = write.flatten().map_or(noise as u32, |_| status);
         self.set("direct_status_i", status);
         self.set("direct_receive_i", write.flatten().map_or(noise, u64::from));
@@ -963,12 +962,7 @@ impl Bench {
         if answers {
             let place = self.rng.random_range(0..self.flights.len());
             let id = self.flights.remove(place);
-            let failed = self.fail && self.rng.random_bool(0.1);
-            let status = if failed {
-                Status::OutOfBounds as u32
-            } else {
-                0
-            };
+            let status = self.failure();
             moved = Some((id, status));
             self.times.note = now;
             self.delivered(id, status);
@@ -979,6 +973,16 @@ impl Bench {
             "moved_status_i",
             moved.map_or(noise, |(_, status)| status.into()),
         );
+    }
+
+    /// Status of a payload. The engine hands any failure on; only a deferred message has a status of its own.
+    fn failure(&mut self) -> u32 {
+        let failed = self.fail && self.rng.random_bool(0.1);
+        if failed {
+            self.rng.random_range(1..Status::Deferred as u32)
+        } else {
+            0
+        }
     }
 
     fn delivered(&mut self, id: u16, status: u32) {
@@ -1069,6 +1073,7 @@ impl Bench {
                     && self.expected_acks.is_empty()
                     && self.begin.is_empty()
                     && self.words.is_empty()
+                    && self.fetched == 0
                     && self.flights.is_empty()
                     && self.waiting.is_empty()
                     && self.judging.is_none()
@@ -1161,17 +1166,21 @@ impl Bench {
         let task = self.is("task_valid_o") && self.is("task_ready_i");
         assert!(head || !task, "{place}: a task without its word");
         if head {
+            self.times.word = self.dut.cycle();
             if self.words.is_empty() {
                 let pair = *self.begin.front().expect("a pair to be fetched");
                 assert_eq!(pair.way, Way::Fetch, "{place}");
-                self.words = self.fetch(&pair);
-                self.tally.fetches += 1;
+                self.tally.fetches += u64::from(self.fetched == 0);
+                self.fetch(&pair);
             }
             let expected = self.words.pop_front();
             let found = (self.word("head_o"), task);
             assert_eq!(Some(found), expected, "{place}: {:x?}", self.begin.front());
-            if self.words.is_empty() {
-                let pair = self.begin.pop_front().expect("a pair");
+            let pair = *self.begin.front().expect("a pair to be fetched");
+            let kept = pair.held.message.length.min(pair.receive.capacity);
+            if self.words.is_empty() && self.fetched == kept {
+                self.fetched = 0;
+                self.begin.pop_front();
                 self.flights.push(pair.receive.id);
             }
         }
@@ -1215,7 +1224,7 @@ impl Bench {
             0 => 0,
             1 => most,
             2 if !announce && self.rng.random_bool(0.3) => most + self.rng.random_range(1..5_000),
-            3 if announce && !self.roomy => match self.rng.random_range(0..2) {
+            3 if announce && (self.vast || !self.roomy) => match self.rng.random_range(0..2) {
                 0 => 1 << self.rng.random_range(0..32),
                 _ => self.rng.random(),
             },
@@ -1291,7 +1300,7 @@ impl Bench {
         let capacity = match self.rng.random_range(0..10) {
             0 => 0,
             1..=3 => self.rng.random_range(0..=self.shape.fragment),
-            4 | 5 if self.roomy => match self.rng.random_range(0..2) {
+            4 | 5 if self.vast || self.roomy => match self.rng.random_range(0..2) {
                 0 => 1 << self.rng.random_range(0..32),
                 _ => self.rng.random(),
             },
@@ -1598,6 +1607,8 @@ fn message_engine_reset() {
         bench.fail = true;
         bench.late = [0.0, 0.1][round as usize % 2];
         bench.drops = [0.0, 0.1][round as usize / 2 % 2];
+        // The reset ends fetches of any length.
+        bench.vast = round % 3 == 1;
         let cycles = bench.rng.random_range(1..600);
         bench.traffic(cycles, 0.4, 0.4, 0.8);
         if round % 3 == 2 {
@@ -1769,6 +1780,36 @@ fn message_engine_flights() {
     }
 }
 
+/// Packets of fetches up to the longest one, as far as they come in the time.
+#[test]
+fn message_engine_long_fetch() {
+    let mut bench = Bench::new(SMALL, "message_engine_long_fetch");
+    for cycles in [100_000, 2_000, 2_000, 2_000] {
+        // The upper half of all lengths.
+        bench.arrivals.push(Message {
+            length: bench.rng.random::<u32>() | 1 << 31,
+            id: 700,
+            ..PLAIN
+        });
+        bench.commands.push(Command {
+            op: Op::Receive,
+            source: None,
+            context: 0,
+            tag: None,
+            address: bench.rng.random(),
+            capacity: bench.rng.random::<u32>() | 1 << 31,
+            id: 5,
+            defer: false,
+        });
+        for _ in 0..cycles {
+            bench.cycle();
+        }
+        // A packet each fifth cycle.
+        assert!(bench.fetched > 10 * cycles, "{} bytes", bench.fetched);
+        bench = bench.restart();
+    }
+}
+
 /// A fetch finds the message that this rank has announced.
 #[test]
 fn message_engine_announced() {
@@ -1918,11 +1959,11 @@ fn message_engine_latency() {
     }
     assert_eq!(bench.times.head - begun, 7);
     let mut taken = Vec::new();
-    while !bench.words.is_empty() {
-        let before = bench.words.len();
+    while bench.fetched != 0 {
+        let before = bench.times.word;
         bench.cycle();
-        if bench.words.len() < before {
-            taken.push(bench.dut.cycle());
+        if bench.times.word != before {
+            taken.push(bench.times.word);
         }
     }
     bench.settle();

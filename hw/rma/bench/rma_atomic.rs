@@ -1,11 +1,13 @@
 //! The request plane's receive side with its atomic unit and its unit for accumulates: random packets
-//! of atomic operations, accumulates and puts, in memory that answers at any time. After each atomic
-//! operation, memory and answer are compared with a model that carries out one packet after the other.
+//! of atomic operations, accumulates, puts, gets and messages, in memory that answers at any time. After each
+//! atomic operation, memory and answer are compared with a model that carries out one packet after the other.
+//! The bench is the message engine, too.
 
 use std::collections::VecDeque;
 
 use alcor_abi::packets::{
-    x_accumulate, x_ack, x_atomic, x_data, x_header, x_length, x_old, x_operation, x_reduction,
+    get_header1, get_header2, message, put_header, x_accumulate, x_ack, x_atomic, x_data, x_header,
+    x_length, x_old, x_operation, x_reduction,
 };
 use alcor_abi::{AccumulateOperation, AtomicOperation, Datatype, PacketType, Status};
 use alcor_hw_bench::{Answers, Pace, Random, Recipe, Sink, Source, soak};
@@ -68,6 +70,88 @@ enum Packet {
         from: u8,
         id: u16,
     },
+    /// A PUT-1 or PUT-N of the paper. It has no answer.
+    Paper {
+        slot: u8,
+        offset: u8,
+        data: Vec<u8>,
+        /// In wide beats: the only word of data is in the beat of the header.
+        joined: bool,
+    },
+    /// A GET of the paper, and the second header word.
+    PaperGet { slot: u8, offset: u8, answer: u32 },
+    Get {
+        slot: u8,
+        offset: u32,
+        length: u32,
+        /// The offset has passed 2³².
+        beyond: bool,
+        /// Local address at the origin, up to its place in a word.
+        address: u32,
+        from: u8,
+        id: u16,
+    },
+    Message {
+        announce: bool,
+        context: u8,
+        tag: u32,
+        from: u8,
+        id: u16,
+        data: Vec<u8>,
+        fate: Fate,
+        /// More payload than the header says.
+        surplus: bool,
+    },
+}
+
+/// What the message engine decides.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    /// The message is refused, while the rank is being reset or not.
+    Refused {
+        closed: bool,
+    },
+    Nothing,
+    Store {
+        address: u32,
+    },
+    Direct {
+        address: u32,
+        kept: u32,
+        receive: u16,
+    },
+}
+
+/// A message that the engine must see.
+#[derive(Debug)]
+struct Arrival {
+    announce: bool,
+    matching: u64,
+    id: u16,
+    length: u32,
+    refused: bool,
+    closed: bool,
+    /// Kind, receive, address and bytes.
+    verdict: Option<[u32; 4]>,
+}
+
+/// What the engine must be told once a number of bytes is written.
+#[derive(Debug)]
+struct Note {
+    /// Status and receive of a payload in its receive buffer; none of one in its fragment.
+    delivered: Option<(u32, u32)>,
+    bytes: u64,
+}
+
+/// Malformed packets of one kind at a time, so that no two are reported in one cycle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Malformed {
+    /// Operations that end within their headers.
+    Cut,
+    /// Payload of packets that have none.
+    Surplus,
+    /// Messages with too much payload.
+    Message,
 }
 
 /// Payload words of data that begins at any byte of a word.
@@ -162,6 +246,77 @@ impl Packet {
                 let mut words = vec![head, *offset, length, reduction];
                 words.extend(fetch);
                 (words, laid_out(*offset, data))
+            }
+            Packet::Paper {
+                slot,
+                offset,
+                data,
+                joined,
+            } => {
+                let kind = match data.len() {
+                    4 => PacketType::Put1,
+                    _ => PacketType::PutN,
+                };
+                let mut words = vec![
+                    put_header::DPID.put(ME)
+                        | put_header::PTYPE.put(kind as u32)
+                        | put_header::LENGTH.put(1 + data.len() as u32 / 4)
+                        | put_header::OFFSET.put(u32::from(*offset))
+                        | put_header::SLOT.put(u32::from(*slot)),
+                ];
+                let mut payload = laid_out(0, data);
+                if *joined {
+                    words.append(&mut payload);
+                }
+                (words, payload)
+            }
+            Packet::PaperGet {
+                slot,
+                offset,
+                answer,
+            } => {
+                let head = get_header1::DPID.put(ME)
+                    | get_header1::PTYPE.put(PacketType::Get as u32)
+                    | get_header1::LENGTH.put(2)
+                    | get_header1::OFFSET.put(u32::from(*offset))
+                    | get_header1::SLOT.put(u32::from(*slot));
+                (vec![head, *answer], Vec::new())
+            }
+            Packet::Get {
+                slot,
+                offset,
+                length,
+                beyond,
+                address,
+                from,
+                id,
+            } => {
+                let head = x_header::DPID.put(ME)
+                    | x_header::PTYPE.put(PacketType::Xget as u32)
+                    | x_header::LAST.put(1)
+                    | x_header::BEYOND.put(u32::from(*beyond))
+                    | x_header::SRC.put(u32::from(*from))
+                    | x_header::SLOT.put(u32::from(*slot));
+                let length = x_length::ID.put(u32::from(*id)) | length;
+                (vec![head, *offset, length, *address], Vec::new())
+            }
+            Packet::Message {
+                announce,
+                context,
+                tag,
+                from,
+                id,
+                data,
+                ..
+            } => {
+                let head = message::DPID.put(ME)
+                    | message::PTYPE.put(PacketType::Message as u32)
+                    | message::ANNOUNCE.put(u32::from(*announce))
+                    | message::SRC.put(u32::from(*from))
+                    | message::CONTEXT.put(u32::from(*context));
+                let words = vec![head, *tag, data.len() as u32, u32::from(*id)];
+                let payload = if *announce { &[][..] } else { data };
+                (words, laid_out(0, payload))
             }
         }
     }
@@ -268,8 +423,9 @@ fn has_64_bits(datatype: u32) -> bool {
     matches!(Datatype::from_bits(datatype), Some(F64 | I64 | U64))
 }
 
-/// Expected answers; for the answer of an operation, also the memory at that time.
-type Expected = (Vec<u32>, Option<Vec<u8>>);
+/// Expected answers; for the answer of an operation, also the memory at that time. For an answer with the data of
+/// a get, the number of words of it: later packets may change them before they are read.
+type Expected = (Vec<u32>, Option<Vec<u8>>, usize);
 
 struct Bench {
     lane: usize,
@@ -311,6 +467,23 @@ struct Bench {
     /// Bytes that the packets so far write, and bytes that the block has written.
     bytes_due: u64,
     bytes_written: u64,
+    /// Messages that have not come to the engine, a verdict that it offers, and notes for it.
+    arrivals: VecDeque<Arrival>,
+    arrival_pace: Sink,
+    verdict: Option<[u32; 4]>,
+    notes: VecDeque<Note>,
+    /// Memory that messages may be written to.
+    buffers: Vec<(u32, u32)>,
+    /// Acknowledgements of the engine: rank, status and id.
+    engine_acks: Source<[u32; 3]>,
+    engine_acked: VecDeque<u32>,
+    /// The chance that `hold_i` changes in a cycle, and its value. A packet is under way.
+    hold_chance: f64,
+    holds: bool,
+    in_packet: bool,
+    /// A beat was offered in the last cycle, and not taken.
+    waits: bool,
+    kind: Malformed,
 }
 
 impl Bench {
@@ -366,6 +539,18 @@ impl Bench {
             written: Vec::new(),
             bytes_due: 0,
             bytes_written: 0,
+            arrivals: VecDeque::new(),
+            arrival_pace: Sink::new(Pace::Always),
+            verdict: None,
+            notes: VecDeque::new(),
+            buffers: Vec::new(),
+            engine_acks: Source::new(Pace::Always),
+            engine_acked: VecDeque::new(),
+            hold_chance: 0.0,
+            holds: false,
+            in_packet: false,
+            waits: false,
+            kind: Malformed::Cut,
         }
     }
 
@@ -377,19 +562,31 @@ impl Bench {
         }
         self.origin = origin;
         self.shown = None;
+        self.buffers.clear();
     }
 
     fn window(&self, slot: u8) -> Option<Window> {
         self.windows.get(usize::from(slot)).copied().flatten()
     }
 
-    /// Address of an access, or the reason of its refusal.
+    /// Address of an access that writes and may read, or the reason of its refusal.
     fn check(&self, slot: u8, offset: u32, length: u32, reads: bool) -> Result<usize, Status> {
+        self.check_access(slot, offset, length, reads, true)
+    }
+
+    fn check_access(
+        &self,
+        slot: u8,
+        offset: u32,
+        length: u32,
+        reads: bool,
+        writes: bool,
+    ) -> Result<usize, Status> {
         let window = self.window(slot).ok_or(Status::BadSlot)?;
         if u64::from(offset) + u64::from(length) > u64::from(window.size) {
             return Err(Status::OutOfBounds);
         }
-        if window.deny_write || (reads && window.deny_read) {
+        if (writes && window.deny_write) || (reads && window.deny_read) {
             return Err(Status::Denied);
         }
         Ok((window.base - self.origin + offset) as usize)
@@ -491,7 +688,8 @@ impl Bench {
                         both[..2 + usize::from(is_wide)].to_vec()
                     }
                 };
-                self.answers.push_back((answer, Some(self.model.clone())));
+                self.answers
+                    .push_back((answer, Some(self.model.clone()), 0));
             }
             Packet::Put {
                 slot,
@@ -543,7 +741,7 @@ impl Bench {
                                 | x_data::PTYPE.put(PacketType::Xdata as u32);
                             let mut answer = vec![head, *address, data.len() as u32];
                             answer.extend(old);
-                            self.answers.push_back((answer, None));
+                            self.answers.push_back((answer, None, 0));
                         }
                         Status::Ok
                     }
@@ -553,7 +751,149 @@ impl Bench {
                     self.acks.push_back((ack, self.bytes_due));
                 }
             }
+            Packet::Paper {
+                slot, offset, data, ..
+            } => match self.check(*slot, 4 * u32::from(*offset), data.len() as u32, false) {
+                Err(_) => self.refusals += 1,
+                Ok(at) => self.write(at, data),
+            },
+            Packet::PaperGet {
+                slot,
+                offset,
+                answer,
+            } => {
+                let words = get_header2::LENGTH.get(*answer);
+                let offset = 4 * u32::from(*offset);
+                match self.check_access(*slot, offset, 4 * words, true, false) {
+                    Err(_) => self.refusals += 1,
+                    Ok(_) => {
+                        // The answer counts its header word.
+                        let head = answer & !get_header2::LENGTH.mask()
+                            | get_header2::LENGTH.put(words + 1);
+                        self.answers.push_back((vec![head], None, words as usize));
+                    }
+                }
+            }
+            Packet::Get {
+                slot,
+                offset,
+                length,
+                beyond,
+                address,
+                from,
+                id,
+            } => match self.check_access(*slot, *offset, *length, true, false) {
+                Ok(_) | Err(Status::Denied) if *beyond => {
+                    self.refusals += 1;
+                    let refusal = vec![ack(Status::OutOfBounds, *from, *id)];
+                    self.answers.push_back((refusal, None, 0));
+                }
+                Err(status) => {
+                    self.refusals += 1;
+                    self.answers
+                        .push_back((vec![ack(status, *from, *id)], None, 0));
+                }
+                Ok(_) => {
+                    let head = x_data::DPID.put(u32::from(*from))
+                        | x_data::PTYPE.put(PacketType::Xdata as u32)
+                        | x_data::LAST.put(1);
+                    let length_word = x_length::ID.put(u32::from(*id)) | length;
+                    let words = match *length {
+                        0 => 0,
+                        length => (address % 4 + length).div_ceil(4),
+                    };
+                    let heads = vec![head, *address, length_word];
+                    self.answers.push_back((heads, None, words as usize));
+                }
+            },
+            Packet::Message {
+                announce,
+                context,
+                tag,
+                from,
+                id,
+                data,
+                fate,
+                surplus,
+            } => {
+                let length = data.len() as u32;
+                let waits = !announce && length > 0;
+                let verdict = match *fate {
+                    _ if !waits => None,
+                    Fate::Refused { .. } => None,
+                    Fate::Nothing => Some([0, self.rng.random(), self.rng.random(), 0]),
+                    Fate::Store { address } => Some([1, self.rng.random(), address, length]),
+                    Fate::Direct {
+                        address,
+                        kept,
+                        receive,
+                    } => Some([2, receive.into(), address, kept]),
+                };
+                let (refused, closed) = match *fate {
+                    Fate::Refused { closed } => (true, closed),
+                    _ => (false, self.rng.random()),
+                };
+                self.arrivals.push_back(Arrival {
+                    announce: *announce,
+                    matching: u64::from(*from) << 34
+                        | u64::from(*context) << 26
+                        | u64::from(*tag & ((1 << 26) - 1)),
+                    id: *id,
+                    length,
+                    refused,
+                    closed,
+                    verdict,
+                });
+                self.malformed += u64::from(*surplus);
+                match *fate {
+                    Fate::Refused { closed } => {
+                        let status = if closed {
+                            Status::RankReset
+                        } else {
+                            Status::NoRoom
+                        };
+                        let ack = vec![ack(status, *from, *id)];
+                        self.acks.push_back((ack, self.bytes_due));
+                    }
+                    Fate::Store { address } if waits => {
+                        self.buffers.push((address, length));
+                        self.write((address - self.origin) as usize, data);
+                        self.notes.push_back(Note {
+                            delivered: None,
+                            bytes: self.bytes_due,
+                        });
+                    }
+                    Fate::Direct {
+                        address,
+                        kept,
+                        receive,
+                    } if waits => {
+                        self.buffers.push((address, kept));
+                        self.write((address - self.origin) as usize, &data[..kept as usize]);
+                        let status = if *surplus {
+                            Status::BadLength as u32
+                        } else {
+                            0
+                        };
+                        self.notes.push_back(Note {
+                            delivered: Some((status, receive.into())),
+                            bytes: self.bytes_due,
+                        });
+                    }
+                    _ => {}
+                }
+            }
         }
+        let surplus = match packet {
+            Packet::Message { surplus, .. } => usize::from(*surplus),
+            Packet::Atomic { cut: None, .. } | Packet::Get { .. } | Packet::PaperGet { .. }
+                if self.kind == Malformed::Surplus && self.rng.random_bool(0.1) =>
+            {
+                self.malformed += 1;
+                self.rng.random_range(1..4)
+            }
+            _ => 0,
+        };
         let width = BEATS[self.lane];
         let noise: [u32; 8] = self.rng.random();
         let mut words = Vec::new();
@@ -563,6 +903,7 @@ impl Bench {
             words.push(heads);
             words.extend(payload.chunks(width).map(<[u32]>::to_vec));
         }
+        words.resize(words.len() + surplus, Vec::new());
         let count = words.len();
         for (index, words) in words.into_iter().enumerate() {
             let mut beat = noise;
@@ -571,10 +912,36 @@ impl Bench {
         }
     }
 
+    /// Writes data in the model.
+    fn write(&mut self, at: usize, data: &[u8]) {
+        self.model[at..at + data.len()].copy_from_slice(data);
+        self.bytes_due += data.len() as u64;
+    }
+
     fn random(&mut self) -> Packet {
         let slot = self.rng.random_range(0..13);
         let size = self.window(slot).map_or(40, |window| window.size);
         let (from, id): (u8, u16) = self.rng.random();
+        // Ids of the engine's acknowledgements have this bit.
+        let id = id & !(1 << 14);
+        match self.rng.random_range(0..12) {
+            0 | 1 => return self.random_message(from, id | 1 << 15),
+            2 => return self.random_paper(slot, size),
+            3 => {
+                let offset = self.rng.random_range(0..=size);
+                let length = self.rng.random_range(0..=4 * LONGEST - 4);
+                return Packet::Get {
+                    slot,
+                    offset,
+                    length,
+                    beyond: self.rng.random_bool(0.1),
+                    address: self.rng.random::<u32>() & !3 | offset & 3,
+                    from,
+                    id: id & !(1 << 15),
+                };
+            }
+            _ => {}
+        }
         if self.rng.random_bool(0.3) {
             let length = self.rng.random_range(1..=50);
             return Packet::Put {
@@ -634,12 +1001,73 @@ impl Bench {
         let words = packet.words().0.len();
         // A beat of several words holds the whole header.
         if BEATS[self.lane] == 1
+            && self.kind == Malformed::Cut
             && self.rng.random_bool(0.08)
             && let Packet::Atomic { cut, .. } = &mut packet
         {
             *cut = Some(self.rng.random_range(1..words));
         }
         packet
+    }
+
+    fn random_paper(&mut self, slot: u8, size: u32) -> Packet {
+        let offset = self.rng.random_range(0..=size / 4).min(255) as u8;
+        if self.rng.random_bool(0.4) {
+            // Any rank, type, slot: the word becomes the answer's header.
+            let kind = [PacketType::Put1, PacketType::PutN][self.rng.random_range(0..2)];
+            let answer = self.rng.random::<u32>()
+                & !(get_header2::LENGTH.mask() | get_header2::PTYPE.mask())
+                | get_header2::PTYPE.put(kind as u32)
+                | get_header2::LENGTH.put(self.rng.random_range(1..=LONGEST));
+            return Packet::PaperGet {
+                slot,
+                offset,
+                answer,
+            };
+        }
+        let words = match self.rng.random_range(0..2) {
+            0 => 1,
+            _ => self.rng.random_range(2..=LONGEST),
+        };
+        let data: Vec<u8> = (0..4 * words).map(|_| self.rng.random()).collect();
+        Packet::Paper {
+            slot,
+            offset,
+            joined: words == 1 && self.rng.random(),
+            data,
+        }
+    }
+
+    fn random_message(&mut self, from: u8, id: u16) -> Packet {
+        let length = match self.rng.random_range(0..6) {
+            0 => 0,
+            _ => self.rng.random_range(1..=4 * LONGEST),
+        };
+        let data: Vec<u8> = (0..length).map(|_| self.rng.random()).collect();
+        let place = self.rng.random_range(0..(MEMORY - 4 * LONGEST) / 4);
+        let address = self.origin + 4 * place;
+        let fate = match self.rng.random_range(0..5) {
+            0 => Fate::Refused {
+                closed: self.rng.random(),
+            },
+            1 => Fate::Nothing,
+            2 => Fate::Store { address },
+            _ => Fate::Direct {
+                address,
+                kept: self.rng.random_range(0..=length),
+                receive: self.rng.random(),
+            },
+        };
+        Packet::Message {
+            announce: self.rng.random_bool(0.3),
+            context: self.rng.random(),
+            tag: self.rng.random(),
+            from,
+            id,
+            data,
+            fate,
+            surplus: self.kind == Malformed::Message && self.rng.random_bool(0.2),
+        }
     }
 
     fn random_accumulate(&mut self, slot: u8, size: u32, from: u8, id: u16) -> Packet {
@@ -708,6 +1136,13 @@ impl Bench {
             "in_last_i",
             offer.map_or(noise & 1, |(_, last)| last.into()),
         );
+        // A beat that waits is not withdrawn from the Head FIFO.
+        let may_hold = self.in_packet || !self.waits || self.holds;
+        self.holds ^= self.rng.random_bool(self.hold_chance) && may_hold;
+        self.holds &= self.hold_chance > 0.0;
+        let holds = self.holds;
+        self.block.set("hold_i", holds);
+        self.drive_engine();
         let landing = self.flight.due();
         self.block.set("read_rvalid_i", landing.is_some());
         for part in 0..8 {
@@ -739,9 +1174,11 @@ impl Bench {
             self.reads.ready(&mut *self.rng),
             self.writes.ready(&mut *self.rng),
         );
+        // The reply plane takes a packet when it has read the data of the one before.
+        let idle = self.replying == 0;
         let (heads, tasks) = (
-            self.heads.ready(&mut *self.rng),
-            self.tasks.ready(&mut *self.rng),
+            self.heads.ready(&mut *self.rng) && idle,
+            self.tasks.ready(&mut *self.rng) && idle,
         );
         self.block.set("read_gnt_i", reads);
         self.block.set("write_gnt_i", writes);
@@ -762,6 +1199,7 @@ impl Bench {
         self.block.settle();
         let place = format!("cycle {}", self.block.cycle());
 
+        self.watch_engine(&place);
         if self.block.is("read_o") && reads {
             let address = self.block.word("read_address_o");
             self.flight.grant(address, &mut *self.rng);
@@ -780,6 +1218,11 @@ impl Bench {
                 let covered = self.windows.iter().flatten().any(|window| {
                     !window.deny_write && at >= window.base && at - window.base < window.size
                 });
+                let covered = covered
+                    || self
+                        .buffers
+                        .iter()
+                        .any(|&(address, length)| at.wrapping_sub(address) < length);
                 assert!(covered, "{place}: a write to {at:#x}, in no window");
                 let word = self.block.get_part("write_data_o", lane as usize / 4, 8) as u32;
                 self.memory[(at - self.origin) as usize] = (word >> (8 * (lane % 4))) as u8;
@@ -801,8 +1244,93 @@ impl Bench {
         self.refusals -= u64::from(self.block.is("refused_o"));
         self.malformed -= u64::from(self.block.is("malformed_o"));
         let ready = self.block.is("in_ready_o");
-        self.beats.take(ready);
+        self.waits = offer.is_some() && !ready;
+        if holds && !self.in_packet {
+            assert!(!ready, "{place}: a packet is let in");
+        }
+        if let Some((_, last)) = self.beats.take(ready) {
+            self.in_packet = !last;
+        }
         self.block.clock();
+    }
+
+    /// Drives what the message engine answers.
+    fn drive_engine(&mut self) {
+        let noise: u64 = self.rng.random();
+        let ready = self.arrival_pace.ready(&mut *self.rng);
+        let (refused, closed) = match self.arrivals.front() {
+            Some(arrival) => (arrival.refused, arrival.closed),
+            None => (noise & 1 == 1, noise & 2 == 2),
+        };
+        self.block.set("arrival_ready_i", ready);
+        self.block.set("arrival_refused_i", refused);
+        self.block.set("closed_i", closed);
+        let verdict = self.verdict.filter(|_| noise >> 8 & 3 != 0);
+        let [kind, receive, address, bytes] = verdict.unwrap_or([noise as u32; 4]);
+        self.block.set("verdict_valid_i", verdict.is_some());
+        self.block.set("verdict_i", kind & 3);
+        self.block.set("verdict_receive_i", receive & 0xffff);
+        self.block.set("verdict_address_i", address);
+        self.block.set("verdict_bytes_i", bytes);
+        let ack = self.engine_acks.offer(&mut *self.rng).copied();
+        let [rank, status, id] = ack.unwrap_or([noise as u32 & 0xff, 0, 0]);
+        self.block.set("ack_valid_i", ack.is_some());
+        self.block.set(
+            "ack_i",
+            u64::from(rank) << 21 | u64::from(status) << 16 | u64::from(id),
+        );
+    }
+
+    /// Compares what comes to the message engine.
+    fn watch_engine(&mut self, place: &str) {
+        let taken = self.block.is("ack_ready_o");
+        if let Some([rank, status, id]) = self.engine_acks.take(taken) {
+            self.engine_acked.push_back(
+                x_ack::DPID.put(rank)
+                    | x_ack::PTYPE.put(PacketType::Xack as u32)
+                    | x_ack::STATUS.put(status)
+                    | x_ack::ID.put(id),
+            );
+        }
+        if self.block.is("verdict_ready_o") && self.block.is("verdict_valid_i") {
+            self.verdict = None;
+        }
+        if self.block.is("arrival_valid_o") {
+            let arrival = self.arrivals.front().expect("a message was sent");
+            let expected = (
+                u64::from(arrival.announce),
+                arrival.matching,
+                arrival.id.into(),
+                arrival.length,
+            );
+            let found = (
+                self.block.get("arrival_kind_o"),
+                self.block.get("arrival_match_o"),
+                self.block.word("arrival_id_o"),
+                self.block.word("arrival_length_o"),
+            );
+            assert_eq!(found, expected, "{place}: a message");
+            if self.block.is("arrival_ready_i") {
+                let arrival = self.arrivals.pop_front().expect("a message");
+                self.verdict = arrival.verdict;
+            }
+        }
+        let delivered = self.block.is("delivered_o").then(|| {
+            (
+                self.block.word("delivered_status_o"),
+                self.block.word("delivered_receive_o"),
+            )
+        });
+        if self.block.is("stored_o") || delivered.is_some() {
+            assert!(!self.block.is("stored_o") || delivered.is_none(), "{place}");
+            let note = self.notes.pop_front();
+            let note = note.unwrap_or_else(|| panic!("{place}: a note of nothing"));
+            assert_eq!(delivered, note.delivered, "{place}: a payload");
+            assert!(
+                self.bytes_written >= note.bytes,
+                "{place}: a note too early"
+            );
+        }
     }
 
     /// Compares a packet of the reply plane once it is whole.
@@ -817,9 +1345,14 @@ impl Bench {
         let mut sent = std::mem::take(&mut self.sent);
         sent.append(&mut self.payload);
         // Also of an accumulate.
-        let is_put = PacketType::from_bits(x_ack::PTYPE.get(sent[0])) == Some(PacketType::Xack)
-            && x_ack::ID.get(sent[0]) >> 15 == 1;
-        if is_put {
+        let is_ack = PacketType::from_bits(x_ack::PTYPE.get(sent[0])) == Some(PacketType::Xack);
+        let id = x_ack::ID.get(sent[0]);
+        if is_ack && id >> 14 == 3 {
+            let expected = self.engine_acked.pop_front();
+            assert_eq!(Some(sent), expected.map(|ack| vec![ack]), "{place}");
+            return;
+        }
+        if is_ack && id >> 15 == 1 {
             let (expected, bytes) = self.acks.pop_front().expect("an acknowledgement is due");
             assert!(
                 self.bytes_written >= bytes,
@@ -828,7 +1361,13 @@ impl Bench {
             assert_eq!(sent, expected, "{place}: acknowledgement of a put");
             return;
         }
-        let (expected, memory) = self.answers.pop_front().expect("an answer is due");
+        let (expected, memory, unread) = self.answers.pop_front().expect("an answer is due");
+        assert_eq!(
+            sent.len(),
+            expected.len() + unread,
+            "{place}: words of the answer"
+        );
+        sent.truncate(expected.len());
         assert_eq!(
             sent, expected,
             "{place}: answer, {sent:x?}, not {expected:x?}"
@@ -855,6 +1394,12 @@ impl Bench {
         self.beats.is_empty()
             && self.answers.is_empty()
             && self.acks.is_empty()
+            && self.arrivals.is_empty()
+            && self.verdict.is_none()
+            && self.notes.is_empty()
+            && self.engine_acks.is_empty()
+            && self.engine_acked.is_empty()
+            && self.told.is_empty()
             && self.block.is("idle_o")
     }
 
@@ -865,9 +1410,12 @@ impl Bench {
             patience -= 1;
             assert!(
                 patience > 0,
-                "packets remain: {} answers, {} acknowledgements",
+                "packets remain: {} answers, {} acknowledgements, {:?}, {:?}, {:?}",
                 self.answers.len(),
-                self.acks.len()
+                self.acks.len(),
+                self.arrivals.front(),
+                self.verdict,
+                self.notes.front()
             );
         }
         // Pulses of the last packet.
@@ -896,12 +1444,17 @@ fn rma_atomic_random() {
         ];
         for round in 0..soak(90) {
             let mut pace = || *paces.choose(&mut *bench.rng).expect("paces");
-            let chosen = [(); 5].map(|()| pace());
+            let chosen = [(); 7].map(|()| pace());
             bench.beats.set_pace(chosen[0]);
             bench.reads = Sink::new(chosen[1]);
             bench.writes = Sink::new(chosen[2]);
             bench.heads = Sink::new(chosen[3]);
             bench.tasks = Sink::new(chosen[4]);
+            bench.arrival_pace = Sink::new(chosen[5]);
+            bench.engine_acks.set_pace(chosen[6]);
+            bench.hold_chance = [0.0, 0.1][round as usize / 3 % 2];
+            bench.kind = [Malformed::Cut, Malformed::Surplus, Malformed::Message]
+                [bench.rng.random_range(0..3)];
             bench.flight.set_latency(match round % 3 {
                 0 => 1..=1,
                 1 => 5..=5,
@@ -911,6 +1464,12 @@ fn rma_atomic_random() {
             for _ in 0..60 {
                 let packet = bench.random();
                 bench.send(&packet);
+                if bench.rng.random_bool(0.3) {
+                    let status = bench.rng.random_range(0..32);
+                    let id = 3 << 14 | bench.rng.random::<u32>() & 0x3fff;
+                    let rank = bench.rng.random::<u8>().into();
+                    bench.engine_acks.push([rank, status, id]);
+                }
             }
             bench.drain();
         }
@@ -956,6 +1515,9 @@ fn rma_accumulate_latency() {
         (0, u32, 1, false),
         (0, f64, 2, false),
         (0, u32, 16, false),
+        // No type of 32 bits is combined in pairs.
+        (0, Datatype::I32 as u32, 16, false),
+        (0, Datatype::F32 as u32, 16, false),
         (0, f64, 16, false),
         (0, u32, 1, true),
         (1, f64, 8, false),
@@ -990,6 +1552,8 @@ fn rma_accumulate_latency() {
     let expected = [
         (13, 15),
         (15, 17),
+        (28, 30),
+        (28, 30),
         (28, 30),
         (29, 31),
         (19, 21),

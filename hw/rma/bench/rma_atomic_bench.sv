@@ -1,12 +1,14 @@
 /// Bench top for the request plane's receive side, with its atomic unit: three sizes side by side: narrow beats, wide
-/// beats, and narrow beats without a unit for accumulates. Lane g of a packed port belongs to instance g. The bench models registration table, node memory and
-/// replies.
+/// beats, and narrow beats without a unit for accumulates. Lane g of a packed port belongs to instance g. The bench models
+/// registration table, node memory, message engine and replies.
 module rma_atomic_bench (
     /// Clock.
     input  logic             clk_i,
     /// Reset.
     input  logic             rst_ni,
 
+    input  logic [2:0]       target_hold_i,
+    input  logic [2:0]       target_closed_i,
     input  logic [2:0]       target_in_valid_i,
     output logic [2:0]       target_in_ready_o,
     input  logic [2:0][255:0] target_in_data_i,
@@ -36,6 +38,26 @@ module rma_atomic_bench (
     output logic [2:0][12:0] target_task_words_o,
     output logic [2:0][31:0] target_task_address_o,
     input  logic [2:0]       target_replied_i,
+    output logic [2:0]       target_arrival_valid_o,
+    input  logic [2:0]       target_arrival_ready_i,
+    input  logic [2:0]       target_arrival_refused_i,
+    output logic [2:0][1:0]  target_arrival_kind_o,
+    output logic [2:0][41:0] target_arrival_match_o,
+    output logic [2:0][15:0] target_arrival_id_o,
+    output logic [2:0][31:0] target_arrival_length_o,
+    input  logic [2:0]       target_verdict_valid_i,
+    output logic [2:0]       target_verdict_ready_o,
+    input  logic [2:0][1:0]  target_verdict_i,
+    input  logic [2:0][15:0] target_verdict_receive_i,
+    input  logic [2:0][31:0] target_verdict_address_i,
+    input  logic [2:0][31:0] target_verdict_bytes_i,
+    output logic [2:0]       target_stored_o,
+    output logic [2:0]       target_delivered_o,
+    output logic [2:0][4:0]  target_delivered_status_o,
+    output logic [2:0][15:0] target_delivered_receive_o,
+    input  logic [2:0]       target_ack_valid_i,
+    output logic [2:0]       target_ack_ready_o,
+    input  logic [2:0][28:0] target_ack_i,
     output logic [2:0]       target_refused_o,
     output logic [2:0]       target_malformed_o,
     output logic [2:0]       target_idle_o
@@ -52,12 +74,30 @@ module rma_atomic_bench (
     logic [DataW-1:0] write_data;
     logic [DataW/8-1:0] write_strobe;
 
-    // Messages are refused, as by a coprocessor without an engine.
+    alcor_abi_pkg::to_engine_t to_engine;
+
     always_comb begin
-      engine               = '0;
-      engine.verdict_valid = 1'b1;
-      engine.verdict.kind  = alcor_abi_pkg::MvRefuse;
+      engine                 = '0;
+      engine.arrival_ready   = target_arrival_ready_i[g];
+      engine.arrival_refused = target_arrival_refused_i[g];
+      engine.verdict_valid   = target_verdict_valid_i[g];
+      engine.verdict         = {target_verdict_i[g], target_verdict_receive_i[g], target_verdict_address_i[g],
+                                target_verdict_bytes_i[g]};
+      engine.ack_valid       = target_ack_valid_i[g];
+      engine.ack             = target_ack_i[g];
     end
+
+    assign target_arrival_valid_o[g]     = to_engine.arrival_valid;
+    assign target_arrival_kind_o[g]      = {to_engine.arrival.recall, to_engine.arrival.announce};
+    assign target_arrival_match_o[g]     = to_engine.arrival.match;
+    assign target_arrival_id_o[g]        = to_engine.arrival.id;
+    assign target_arrival_length_o[g]    = to_engine.arrival.length;
+    assign target_verdict_ready_o[g]     = to_engine.verdict_ready;
+    assign target_stored_o[g]            = to_engine.stored;
+    assign target_delivered_o[g]         = to_engine.delivered.valid;
+    assign target_delivered_status_o[g]  = to_engine.delivered.status;
+    assign target_delivered_receive_o[g] = to_engine.delivered.receive;
+    assign target_ack_ready_o[g]         = to_engine.ack_ready;
 
     rma_receive_requests #(
         .DATA_W       (DataW),
@@ -71,8 +111,8 @@ module rma_atomic_bench (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),
         .rank_i            (8'd5),
-        .closed_i          (1'b0),
-        .hold_i            (1'b0),
+        .closed_i          (target_closed_i[g]),
+        .hold_i            (target_hold_i[g]),
         .in_valid_i        (target_in_valid_i[g]),
         .in_ready_o        (target_in_ready_o[g]),
         .in_data_i         (target_in_data_i[g][DataW-1:0]),
@@ -90,7 +130,7 @@ module rma_atomic_bench (
         .replied_i         (target_replied_i[g]),
         .reply_o           (reply),
         .reply_i           ({target_head_ready_i[g], target_task_ready_i[g]}),
-        .engine_o          (),
+        .engine_o          (to_engine),
         .engine_i          (engine),
         .refusal_o         (refusal),
         .idle_o            (target_idle_o[g])
@@ -112,7 +152,8 @@ module rma_atomic_bench (
     assign target_malformed_o[g]    = refusal.malformed;
 
     logic unused;
-    assign unused = ^{refusal.dropped, refusal.status, refusal.ptype};
+    assign unused = ^{refusal.dropped, refusal.status, refusal.ptype, to_engine.late, to_engine.fetch_valid, to_engine.fetch_id,
+                      to_engine.copy_ready};
   end
 
   // A lane has the width of its widest instance: the spare bits of the narrower instance are not read.

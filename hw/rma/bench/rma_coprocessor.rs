@@ -956,8 +956,10 @@ impl Operands {
     fn random(rng: &mut Random, kept: Self, payload: u32) -> Self {
         let mut next = kept;
         if rng.random_bool(0.5) {
-            next.length = match rng.random_range(0..8) {
+            next.length = match rng.random_range(0..9) {
                 0 => rng.random(),
+                // A bit of its own beyond node memory.
+                8 => NODE_BYTES << rng.random_range(0..16),
                 1 => rng.random_range(0..3 * payload),
                 2 => 8 * rng.random_range(0..3 * payload / 8),
                 3 => payload,
@@ -966,7 +968,8 @@ impl Operands {
         }
         // Buffers in node memory, at its end, and beyond the end.
         let size = next.length.min(NODE_BYTES);
-        let mut address = || match rng.random_range(0..8) {
+        let mut address = || match rng.random_range(0..9) {
+            8 => NODE_BYTES << rng.random_range(0..16),
             0 => NODE_BYTES - size,
             1 => NODE_BYTES - size + 4,
             2 => rng.random(),
@@ -1996,12 +1999,17 @@ fn orphaned(config: Config) {
     }
 }
 
-/// Each bench with beats of one word, and with beats of eight words.
-macro_rules! both_widths {
-    ($($body:ident: $name:ident, $wide:ident;)*) => {$(
+/// Each bench with beats of one word in each size, and with beats of eight words.
+macro_rules! each_shape {
+    ($($body:ident: $name:ident, $smallest:ident, $wide:ident;)*) => {$(
         #[test]
         fn $name() {
-            CONFIGS.into_iter().filter(|config| config.beat == 1).for_each($body);
+            $body(DEFAULT);
+        }
+
+        #[test]
+        fn $smallest() {
+            $body(SMALLEST);
         }
 
         #[test]
@@ -2011,16 +2019,16 @@ macro_rules! both_widths {
     )*};
 }
 
-both_widths! {
-    paper_packets: rma_coprocessor_paper_packets, rma_coprocessor_paper_packets_wide;
-    paper_served: rma_coprocessor_paper_served, rma_coprocessor_paper_served_wide;
-    extended: rma_coprocessor_extended, rma_coprocessor_extended_wide;
-    operations: rma_coprocessor_operations, rma_coprocessor_operations_wide;
-    orphaned: rma_coprocessor_orphaned, rma_coprocessor_orphaned_wide;
-    refusals: rma_coprocessor_refusals, rma_coprocessor_refusals_wide;
-    interlock: rma_coprocessor_interlock, rma_coprocessor_interlock_wide;
-    lengths: rma_coprocessor_lengths, rma_coprocessor_lengths_wide;
-    programs: rma_coprocessor_programs, rma_coprocessor_programs_wide;
+each_shape! {
+    paper_packets: rma_coprocessor_paper_packets, rma_coprocessor_paper_packets_smallest, rma_coprocessor_paper_packets_wide;
+    paper_served: rma_coprocessor_paper_served, rma_coprocessor_paper_served_smallest, rma_coprocessor_paper_served_wide;
+    extended: rma_coprocessor_extended, rma_coprocessor_extended_smallest, rma_coprocessor_extended_wide;
+    operations: rma_coprocessor_operations, rma_coprocessor_operations_smallest, rma_coprocessor_operations_wide;
+    orphaned: rma_coprocessor_orphaned, rma_coprocessor_orphaned_smallest, rma_coprocessor_orphaned_wide;
+    refusals: rma_coprocessor_refusals, rma_coprocessor_refusals_smallest, rma_coprocessor_refusals_wide;
+    interlock: rma_coprocessor_interlock, rma_coprocessor_interlock_smallest, rma_coprocessor_interlock_wide;
+    lengths: rma_coprocessor_lengths, rma_coprocessor_lengths_smallest, rma_coprocessor_lengths_wide;
+    programs: rma_coprocessor_programs, rma_coprocessor_programs_smallest, rma_coprocessor_programs_wide;
 }
 
 #[test]

@@ -108,6 +108,47 @@ struct Bench {
     into: [[Vec<u64>; 2]; RANKS],
     /// Number of cycles in which a request was held outside a rank that was being cleared.
     kept_out: u64,
+    pages: [Page; RANKS],
+    /// Whether registers are compared with `pages` in each cycle, and with what chance else.
+    watches: bool,
+    watched: u64,
+}
+
+/// What a rank's registers must show, by what has passed at its ports.
+#[derive(Debug, Default, Clone)]
+struct Page {
+    /// Words in this cycle and up to the one before: requests and replies sent, then received.
+    passed: [bool; 4],
+    words: [u32; 4],
+    /// Newest values of IRQ_ENABLE, CQ_WAKE and RETIRED_WAKE.
+    enable: u32,
+    wakes: [u32; 2],
+    /// The write of this cycle: offset and data.
+    write: Option<(u32, u32)>,
+    /// Cycle of the first command since the last barrier.
+    first: Option<u64>,
+    /// The page has been written since the reset.
+    is_used: bool,
+    /// ABORTED, and the pulses of the board in this cycle.
+    aborted: bool,
+    pulses: u32,
+    seen: Option<Seen>,
+}
+
+/// Registers in a cycle.
+#[derive(Debug, Clone)]
+struct Seen {
+    causes: u32,
+    enable: u32,
+    events: u32,
+    barriers: u32,
+    results: u32,
+    refused_out: u32,
+    /// Acknowledged in the cycle: by ACK and by ACK_EVENTS.
+    acks: [u32; 2],
+    /// Pulses of the board, as bits of EVENTS, and whether it denied a write.
+    raised: u32,
+    denied: bool,
 }
 
 /// Damage of a word in the network.
@@ -161,6 +202,9 @@ impl Bench {
             out: Default::default(),
             into: Default::default(),
             kept_out: 0,
+            pages: Default::default(),
+            watches: false,
+            watched: 0,
         };
         bench.run_until("the tables to be cleared", |bench| {
             (0..RANKS).all(|at| bench.is(at, "ready_o"))
@@ -279,6 +323,18 @@ impl Bench {
             "register_data_i",
             written.map_or(noise, |(_, data)| data.into()),
         );
+        let page = &mut self.pages[at];
+        page.write = offer;
+        let pulses = if self.watches && self.rng.random_bool(0.1) {
+            1 << self.rng.random_range(0..4)
+        } else {
+            0
+        };
+        page.aborted ^= self.watches && self.rng.random_bool(0.02);
+        page.pulses = pulses;
+        let aborted = page.aborted;
+        self.set(at, "aborted_i", aborted);
+        self.set(at, "events_i", pulses);
         // A written word is accepted: the bus has no other case.
         if offer.is_some() {
             self.nodes[at].host.take(true);
@@ -366,6 +422,7 @@ impl Bench {
                 self.pass(at, plane, now);
             }
             self.access(at);
+            self.watch(at);
         }
         let all = (0..RANKS).all(|at| self.is(at, "sync_valid_o") && self.is(at, "quiet_o"));
         let empty = self.nodes.iter().all(|node| {
@@ -437,6 +494,156 @@ impl Bench {
                 }
             }
         }
+    }
+
+    /// Compares the registers of a rank with what has passed, and notes what passes in this cycle.
+    fn watch(&mut self, at: usize) {
+        if self.is(at, "clear_o") {
+            self.pages[at] = Page {
+                aborted: self.pages[at].aborted,
+                ..Page::default()
+            };
+            return;
+        }
+        self.pages[at].seen = if self.watches || self.rng.random_bool(0.02) {
+            Some(self.compare(at))
+        } else {
+            None
+        };
+        // A word is counted two cycles after it has passed.
+        for plane in 0..2 {
+            for (way, valid, ready) in [
+                (0, "tx_valid_o", "tx_ready_i"),
+                (2, "rx_valid_i", "rx_ready_o"),
+            ] {
+                let passes = self.plane(at, plane, valid) & self.plane(at, plane, ready) == 1;
+                let page = &mut self.pages[at];
+                page.words[way + plane] += u32::from(page.passed[way + plane]);
+                page.passed[way + plane] = passes;
+            }
+        }
+        let now = self.dut.cycle();
+        let page = &mut self.pages[at];
+        let Some((offset, data)) = page.write else {
+            return;
+        };
+        page.is_used |= offset != rank::RANK_RESET || data & 1 == 0;
+        match offset {
+            0..0x400 => page.first = page.first.or(Some(now)),
+            rank::IRQ_ENABLE => page.enable = data & 0xff,
+            rank::CQ_WAKE => page.wakes[0] = data,
+            rank::RETIRED_WAKE => page.wakes[1] = data,
+            _ => {}
+        }
+    }
+
+    fn compare(&mut self, at: usize) -> Seen {
+        use rank::{ack, causes, events};
+        self.watched += 1;
+        let place = format!("rank {at}, cycle {}", self.dut.cycle());
+        let irq = self.is(at, "irq_o");
+        let page = self.pages[at].clone();
+        let words = [
+            rank::TX_REQUEST_WORDS,
+            rank::TX_REPLY_WORDS,
+            rank::RX_REQUEST_WORDS,
+            rank::RX_REPLY_WORDS,
+        ]
+        .map(|register| self.read(at, register));
+        assert_eq!(words, page.words, "{place}: words");
+        let written = |register| match page.write {
+            Some((offset, data)) if offset == register => data,
+            _ => 0,
+        };
+        let pulse = |bit: u32, event: u32| {
+            if page.pulses >> bit & 1 == 1 {
+                event
+            } else {
+                0
+            }
+        };
+        let denied = page.pulses & 1 == 1;
+        let seen = Seen {
+            causes: self.read(at, rank::CAUSES),
+            enable: page.enable,
+            events: self.read(at, rank::EVENTS),
+            barriers: self.read(at, rank::BARRIERS),
+            results: rank::reg_result::COUNT.get(self.read(at, rank::REG_RESULT)),
+            refused_out: self.read(at, rank::REFUSED_OUT),
+            acks: [written(rank::ACK), written(rank::ACK_EVENTS)],
+            raised: pulse(3, events::UNROUTED.mask())
+                | pulse(2, events::FOREIGN.mask())
+                | pulse(1, events::STALE.mask())
+                | pulse(0, events::REFUSED.mask()),
+            denied,
+        };
+        let is = |yes: bool, cause: u32| if yes { cause } else { 0 };
+        let [head, retired] = [rank::CQ_HEAD, rank::RETIRED].map(|of| self.read(at, of));
+        let reached = |value: u32, wake: u32| value.wrapping_sub(wake) >> 31 == 0;
+        let levels = is(reached(head, page.wakes[0]), causes::COMPLETION.mask())
+            | is(reached(retired, page.wakes[1]), causes::CREDIT.mask())
+            | is(page.aborted, causes::ABORTED.mask())
+            | is(seen.events != 0, causes::EVENT.mask());
+        // The message engine and its bench have the other causes.
+        let sticky = causes::BARRIER.mask() | causes::REGISTRATION.mask();
+        let others = sticky | causes::CROWDED.mask();
+        assert_eq!(seen.causes & !others, levels, "{place}: causes");
+        let state = self.read(at, rank::RESET_STATE);
+        if rank::reset_state::BUSY.get(state) == 0 {
+            use rank::reset_state::{ANSWERS, COLLECTIVES, COMMANDS, MESSAGES, PACKETS, USED};
+            assert_eq!(USED.get(state), u32::from(page.is_used), "{place}: used");
+            for field in [COMMANDS, ANSWERS, MESSAGES, COLLECTIVES, PACKETS] {
+                assert_eq!(field.get(state), 0, "{place}: RESET_STATE {state:#x}");
+            }
+        }
+        let Some(before) = page.seen else { return seen };
+        assert_eq!(
+            irq,
+            before.causes & before.enable != 0,
+            "{place}: interrupt"
+        );
+        let ends = seen.barriers != before.barriers;
+        let registers = seen.results != before.results;
+        assert_eq!(seen.barriers, before.barriers + u32::from(ends), "{place}");
+        let kept = before.causes
+            & !(is(
+                ack::BARRIER.get(before.acks[0]) == 1,
+                causes::BARRIER.mask(),
+            ) | is(
+                ack::REGISTRATION.get(before.acks[0]) == 1,
+                causes::REGISTRATION.mask(),
+            ));
+        let expected = kept & sticky
+            | is(ends, causes::BARRIER.mask())
+            | is(registers, causes::REGISTRATION.mask());
+        assert_eq!(seen.causes & sticky, expected, "{place}: causes");
+        let kept = before.events & !before.acks[1] | before.raised;
+        let of_board = events::UNROUTED.mask() | events::FOREIGN.mask() | events::STALE.mask();
+        assert_eq!(seen.events & of_board, kept & of_board, "{place}: events");
+        assert_eq!(seen.events & kept, kept, "{place}: events");
+        if before.denied {
+            let error = self.read(at, rank::LAST_ERROR);
+            assert_eq!(error, Status::Denied as u32, "{place}: LAST_ERROR");
+        }
+        if self.watches {
+            let refused = before.refused_out + u32::from(before.denied);
+            assert_eq!(seen.refused_out, refused, "{place}: REFUSED_OUT");
+        }
+        if ends {
+            // A command in the cycle of the barrier's end belongs to no epoch.
+            let now = self.dut.cycle();
+            let epoch = match page.first {
+                Some(first) if first + 1 < now => now - first,
+                _ => 2,
+            };
+            assert_eq!(
+                u64::from(self.read(at, rank::EPOCH_CYCLES)),
+                epoch,
+                "{place}: epoch"
+            );
+            self.pages[at].first = None;
+        }
+        seen
     }
 
     fn access(&mut self, at: usize) {
@@ -1074,6 +1281,10 @@ fn programs(config: Config, rounds: u64) {
 #[test]
 fn rma_messages_programs() {
     programs(USUAL, soak(150));
+}
+
+#[test]
+fn rma_messages_programs_smallest() {
     programs(SMALLEST, soak(300));
 }
 
@@ -1253,8 +1464,11 @@ impl Program {
     }
 }
 
-fn resets(config: Config, rounds: u64) {
-    let mut bench = Bench::new(config, "rma_messages_reset");
+/// A rank is reset during messages, puts and gets, while the other rank continues. Each operation
+/// of the other rank is correct to the last byte, or reports the reset. The reset rank is in its
+/// initial state.
+fn resets(config: Config, rounds: u64, name: &'static str) {
+    let mut bench = Bench::new(config, name);
     let mut tally = Tally::default();
     for round in 0..rounds {
         let mut program = Program::begin(bench);
@@ -1311,13 +1525,75 @@ fn resets(config: Config, rounds: u64) {
     assert!(often.iter().all(|&some| some > rounds / 8), "{often:?}");
 }
 
-/// A rank is reset during messages, puts and gets, while the other rank continues. Each operation
-/// of the other rank is correct to the last byte, or reports the reset. The reset rank is in its
-/// initial state.
 #[test]
 fn rma_messages_reset() {
-    resets(USUAL, soak(40));
-    resets(SMALLEST, soak(80));
+    resets(USUAL, soak(12), "rma_messages_reset");
+}
+
+#[test]
+fn rma_messages_reset_long() {
+    resets(USUAL, soak(28), "rma_messages_reset_long");
+}
+
+#[test]
+fn rma_messages_reset_smallest() {
+    resets(SMALLEST, soak(80), "rma_messages_reset_smallest");
+}
+
+/// Registers, causes and interrupt in each cycle, beside random traffic, barriers, and events of the board.
+#[test]
+fn rma_messages_registers() {
+    let mut bench = Bench::new(USUAL, "rma_messages_registers");
+    bench.watches = true;
+    let mut program = Program::begin(bench);
+    for round in 0..soak(8) {
+        program.bench.set_paces();
+        for _ in 0..8 {
+            for at in 0..RANKS {
+                program.bench.disturb(at);
+            }
+            program.traffic(30);
+        }
+        if round % 4 == 3 {
+            program.clean();
+        }
+        for _ in 0..program.bench.rng.random_range(0..3) {
+            for at in 0..RANKS {
+                let before = program.bench.read(at, rank::BARRIERS);
+                program.bench.command(at, Opcode::Barrier, 0);
+                for _ in 0..program.bench.rng.random_range(0..3) {
+                    program.bench.command(at, Opcode::XLength, before);
+                }
+            }
+            program.run_until("the barrier", |program| program.bench.is_quiet());
+            for at in 0..RANKS {
+                program
+                    .bench
+                    .register(at, rank::ACK, rank::ack::BARRIER.mask());
+            }
+        }
+    }
+    program.clean();
+    assert!(program.bench.watched > 10_000, "{}", program.bench.watched);
+}
+
+impl Bench {
+    /// Writes one of the registers for causes and interrupt.
+    fn disturb(&mut self, at: usize) {
+        let near = |rng: &mut Random, value: u32| match rng.random_range(0..4) {
+            0 => rng.random(),
+            _ => value.wrapping_add(rng.random_range(0..8)).wrapping_sub(2),
+        };
+        let (head, retired) = (self.read(at, rank::CQ_HEAD), self.read(at, rank::RETIRED));
+        let (register, data) = match self.rng.random_range(0..5) {
+            0 => (rank::IRQ_ENABLE, self.rng.random()),
+            1 => (rank::CQ_WAKE, near(&mut self.rng, head)),
+            2 => (rank::RETIRED_WAKE, near(&mut self.rng, retired)),
+            3 => (rank::ACK, self.rng.random_range(0..8)),
+            _ => (rank::ACK_EVENTS, self.rng.random()),
+        };
+        self.register(at, register, data);
+    }
 }
 
 // Individual properties.

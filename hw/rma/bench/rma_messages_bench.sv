@@ -32,6 +32,10 @@ module rma_messages_bench #(
     output logic [1:0][31:0]      read_data_o,
     output logic [1:0][31:0]      state_o,
     output logic [1:0]            ready_o,
+    output logic [1:0]            irq_o,
+    /// From the board: ABORTED, and pulses unrouted, foreign, stale, denied.
+    input  logic [1:0]            aborted_i,
+    input  logic [1:0][3:0]       events_i,
     output logic [1:0]            clear_o,
     output logic [1:0]            sync_valid_o,
     output logic [1:0]            quiet_o,
@@ -114,7 +118,7 @@ module rma_messages_bench #(
 
     alcor_abi_pkg::board_to_rank_t to_rank;
     alcor_abi_pkg::rank_to_board_t from_rank;
-    assign to_rank = {8'd2, 1'b0, lost[1-g], 4'b0000};
+    assign to_rank = {8'd2, aborted_i[g], lost[1-g], events_i[g]};
     assign state_o[g] = from_rank.state;
     assign ready_o[g] = from_rank.ready;
     assign lost[g] = from_rank.lost;
@@ -148,7 +152,7 @@ module rma_messages_bench #(
         .page_i            (page),
         .read_offset_i      (read_offset_i[g]),
         .read_data_o        (read_data_o[g]),
-        .irq_o              (),
+        .irq_o              (irq_o[g]),
         .copy_o             (),
         .copy_ready_i       (1'b1),
         .kernel_i           ('0),
