@@ -1,5 +1,3 @@
-import alcor_abi_pkg::*;
-
 /// Bench top for the host's side of `core`: its AXI4 and AXI4-Lite ports, the pages behind both, and two node memories.
 module host_side_bench #(
     /// Bits of a beat of the AXI4 port.
@@ -14,36 +12,36 @@ module host_side_bench #(
     localparam int unsigned NodeBytes = 4096
 ) (
     /// Clock.
-    input  logic                clk_i,
+    input  logic                         clk_i,
     /// Reset.
-    input  logic                rst_ni,
+    input  logic                         rst_ni,
 
     /// AXI4-Lite.
-    input  lite_request_t       lite_i,
-    output lite_answer_t        lite_o,
+    input  alcor_abi_pkg::lite_request_t lite_i,
+    output alcor_abi_pkg::lite_answer_t  lite_o,
 
     /// AXI4.
-    input  dma_request_t        dma_i,
-    input  logic [DATA_W-1:0]   wdata_i,
-    input  logic [DATA_W/8-1:0] wstrb_i,
-    output dma_answer_t         dma_o,
-    output logic [DATA_W-1:0]   rdata_o,
+    input  alcor_abi_pkg::dma_request_t  dma_i,
+    input  logic [DATA_W-1:0]            wdata_i,
+    input  logic [DATA_W/8-1:0]          wstrb_i,
+    output alcor_abi_pkg::dma_answer_t   dma_o,
+    output logic [DATA_W-1:0]            rdata_o,
 
     /// Page writes: the board's, and two ranks'.
-    output page_write_t         board_o,
-    output logic [1:0]          page_write_o,
-    output logic [1:0][11:0]    page_offset_o,
-    output logic [1:0][31:0]    page_data_o,
+    output alcor_abi_pkg::page_write_t   board_o,
+    output logic [1:0]                   page_write_o,
+    output logic [1:0][11:0]             page_offset_o,
+    output logic [1:0][31:0]             page_data_o,
     /// Register writes of the AXI4 port wait.
-    input  logic                hold_i
+    input  logic                         hold_i
 );
 
-  bus_write_t page, page_now;
+  alcor_abi_pkg::bus_write_t page, page_now;
   // Register writes so far; reads of registers show them.
   logic [11:0] writes_q;
-  memory_request_t [1:0] reads, writes;
-  memory_answer_t [1:0] answers;
-  logic [1:0] write_gnt;
+  logic [1:0][alcor_abi_pkg::MemoryRequestW-1:0] reads, writes;
+  logic [1:0][alcor_abi_pkg::MemoryAnswerW-1:0] answers;
+  logic [1:0] write_gnt, grants, answered, write_grants;
   logic page_ready, page_read;
   logic [16:0] page_address;
   logic [31:0] page_value;
@@ -85,15 +83,9 @@ module host_side_bench #(
   );
 
   for (genvar r = 0; r < 2; r++) begin : g_rank
-    memory_request_t read, write;
-    memory_answer_t answer;
-    logic gnt;
-
-    // A memory may grant without a request.
-    assign read         = reads[r];
-    assign write        = writes[r];
-    assign answers[r]   = {read.req && answer.gnt, answer.rvalid};
-    assign write_gnt[r] = write.req && gnt;
+    // A memory may grant without a request, which is the highest bit of a memory_request_t.
+    assign answers[r]   = {reads[r][alcor_abi_pkg::MemoryRequestW-1] && grants[r], answered[r]};
+    assign write_gnt[r] = writes[r][alcor_abi_pkg::MemoryRequestW-1] && write_grants[r];
 
     node_memory #(
         .NODE_BYTES(NodeBytes),
@@ -103,11 +95,11 @@ module host_side_bench #(
     ) u_memory (
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),
-        .read_i        (read),
-        .read_o        (answer),
+        .read_i        (reads[r]),
+        .read_o        ({grants[r], answered[r]}),
         .data_o        (data[r]),
-        .write_i       (write),
-        .write_gnt_o   (gnt),
+        .write_i       (writes[r]),
+        .write_gnt_o   (write_grants[r]),
         .write_data_i  (write_data),
         .write_strobe_i(write_strobe)
     );
