@@ -2319,7 +2319,13 @@ fn message_engine_latency_store() {
     found.push(take(&mut bench, command(Op::Probe, 1)).1);
     take(&mut bench, command(Op::Receive, 2));
     found.push(take(&mut bench, command(Op::Cancel, 2)).1);
-    assert_eq!(found, [9, 12, 12, 17, 6, 9, 10]);
+    take(&mut bench, command(Op::Receive, 1));
+    let recall = Message {
+        recall: true,
+        ..PLAIN
+    };
+    found.push(judge(&mut bench, recall));
+    assert_eq!(found, [9, 12, 12, 17, 6, 9, 10, 59]);
     bench.clean();
 }
 
