@@ -101,8 +101,8 @@ pub enum Error {
     NoProfileToChoose,
     /// No measured configuration has a row of this name.
     #[error(
-        "`--rows {0}` names no row of `bench messages`; rows begin with rate, send-8, put, \
-         match-depth, ping-pong, bandwidth, stream and bidirectional"
+        "`--rows {0}` names no row of `bench messages`; rows begin with rate, send, put, \
+         match, ping-pong, bandwidth, stream and bidirectional"
     )]
     NoSuchRows(String),
     /// A path can't be part of a URI.

@@ -102,8 +102,13 @@ pub struct BoardInfo {
     /// Maximum length of an eager message, in bytes. The receiver fetches the data of longer
     /// messages.
     pub fragment_bytes: u32,
-    /// Cells of each matching unit of a message engine.
+    /// Cells of each matching unit of a message engine; 0 with a match store.
     pub matching_cells: u32,
+    /// Matchers of a message engine's match store; 0 without one.
+    pub matchers: u32,
+    /// Queue pairs of a match store; 0 without one. The low bits of a message's context are the
+    /// number of its pair.
+    pub queue_pairs: u32,
     /// Name of the ranks' kernel, four characters; zeros without a kernel.
     pub kernel: [u8; 4],
 }
@@ -167,6 +172,8 @@ impl BoardInfo {
                 ("entries of a message queue", info.message_depth),
                 ("bytes of a fragment", info.fragment_bytes),
                 ("cells of a matching unit", info.matching_cells),
+                ("matchers", info.matchers),
+                ("queue pairs", info.queue_pairs),
                 ("registration slots", info.slots),
                 ("bytes of node memory", info.node_bytes),
                 ("command credits", info.command_credits),

@@ -1,7 +1,7 @@
 //! The check of the ID block, the first access to a board.
 
 use alcor_abi::board::{
-    self, abi_version, capabilities, geometry, matching, messages, queues, switch,
+    self, abi_version, capabilities, geometry, match_store, matching, messages, queues, switch,
 };
 
 use crate::progress::TRANSFER_WRITES;
@@ -64,9 +64,13 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         0 => 0,
         _ => read(board::SWITCH)?,
     };
-    let (engine, cells) = match capabilities::MESSAGES.get(blocks) {
-        0 => (0, 0),
-        _ => (read(board::MESSAGES)?, read(board::MATCHING)?),
+    let (engine, cells, store) = match capabilities::MESSAGES.get(blocks) {
+        0 => (0, 0, 0),
+        _ => (
+            read(board::MESSAGES)?,
+            read(board::MATCHING)?,
+            read(board::MATCH_STORE)?,
+        ),
     };
     let info = BoardInfo {
         ranks: geometry::RANKS.get(shape),
@@ -86,6 +90,8 @@ pub fn identify(on: &dyn Board) -> Result<BoardInfo> {
         message_depth: messages::DEPTH.get(engine),
         fragment_bytes: messages::FRAGMENT.get(engine),
         matching_cells: matching::CELLS.get(cells),
+        matchers: match_store::MATCHERS.get(store),
+        queue_pairs: match_store::PAIRS.get(store),
         kernel: match capabilities::KERNEL.get(blocks) {
             0 => [0; 4],
             _ => read(board::KERNEL)?.to_le_bytes(),

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h7DF110CF;
+  localparam logic [31:0] ABI_HASH = 32'hA509268C;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -992,7 +992,7 @@ package alcor_abi_pkg;
     /// Maximum number of posted receives, and of unexpected messages: a power of two up to 1024.
     logic [15:0] depth;
   } board_messages_t;
-  // One for posted receives, one for unexpected messages.
+  // One for posted receives, one for unexpected messages; 0 with a match store.
   localparam logic [11:0] BOARD_MATCHING_OFFSET = 12'h04C;
   /// Matching units of the message engine.
   typedef struct packed {
@@ -1043,6 +1043,19 @@ package alcor_abi_pkg;
   } board_row_writes_t;
   // Name of the kernel of the ranks: four characters, the first one in the lowest byte; 0 without a kernel.
   localparam logic [11:0] BOARD_KERNEL_OFFSET = 12'h064;
+  // Shape of each rank's match store; 0 without one.
+  localparam logic [11:0] BOARD_MATCH_STORE_OFFSET = 12'h068;
+  /// Match store of the message engine.
+  typedef struct packed {
+    /// Headers that fit, of posted receives and unexpected messages together.
+    logic [15:0] headers;
+    /// Queue pairs: a power of two up to 128. The low bits of a message's context are the number of its pair.
+    logic [7:0] pairs;
+    /// Not used: zero.
+    logic unused_7_7;
+    /// Matchers, each with a bank of the store.
+    logic [6:0] matchers;
+  } board_match_store_t;
   // State of a rank, from which a watchdog names the ranks that wait for each other.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   /// Rank state.
@@ -1446,6 +1459,24 @@ package alcor_abi_pkg;
     /// messages
     logic [15:0] messages;
   } rank_message_wake_t;
+  // Write only, as QUEUE_PAIR_LIMITS; both, and QUEUE_PAIR_STATE, only with a match store. The pair that these registers are about.
+  localparam logic [11:0] RANK_QUEUE_PAIR_OFFSET = 12'hA10;
+  /// Queue pair.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [24:0] unused_31_7;
+    /// pair
+    logic [6:0] pair;
+  } rank_queue_pair_t;
+  // Write only. Maximum lengths of the two queues of QUEUE_PAIR; after reset, the size of the match store. A shorter limit drops nothing. A receive beyond its limit ends with ST_NO_ROOM. A message beyond its limit is refused with ST_NO_ROOM, and so are all later messages of the pair, until the next write of this register.
+  localparam logic [11:0] RANK_QUEUE_PAIR_LIMITS_OFFSET = 12'hA14;
+  /// Queue pair: limits.
+  typedef struct packed {
+    /// Unexpected messages.
+    logic [15:0] unexpected;
+    /// Posted receives.
+    logic [15:0] posted;
+  } rank_queue_pair_limits_t;
   // Lengths of the message queues
   localparam logic [11:0] RANK_MESSAGE_QUEUES_OFFSET = 12'hA20;
   /// Lengths of the message queues.
@@ -1465,6 +1496,19 @@ package alcor_abi_pkg;
   localparam logic [11:0] RANK_UNEXPECTED_BY_WALK_OFFSET = 12'hA30;
   // Messages refused for lack of room since reset.
   localparam logic [11:0] RANK_MESSAGES_REFUSED_OFFSET = 12'hA34;
+  // State of QUEUE_PAIR.
+  localparam logic [11:0] RANK_QUEUE_PAIR_STATE_OFFSET = 12'hA38;
+  /// Queue pair: state.
+  typedef struct packed {
+    /// Not used: zero.
+    logic unused_31_31;
+    /// Unexpected messages that wait for a receive.
+    logic [14:0] unexpected;
+    /// Messages of the pair are refused, because one was refused.
+    logic stopped;
+    /// Posted receives that wait for a message.
+    logic [14:0] posted;
+  } rank_queue_pair_state_t;
   // Write only, as all operands of the matching unit; each keeps its value until the next write. Match bits 31 to 0.
   localparam logic [11:0] RANK_ALPU_MATCH_OFFSET = 12'hC00;
   // Write only; mask bits 31 to 0.

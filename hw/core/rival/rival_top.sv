@@ -34,6 +34,10 @@ module rival_top #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of them.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// Matchers of each rank's match store; 0: queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// Cells of the matching unit in each rank's page, 0 for none.
     parameter int unsigned ALPU_CELLS = 0,
     /// Cells of a block of it.
@@ -161,6 +165,8 @@ module rival_top #(
       .FRAGMENT          (FRAGMENT),
       .MATCH_CELLS       (MATCH_CELLS),
       .MATCH_BLOCK       (MATCH_BLOCK),
+      .MATCHERS          (MATCHERS),
+      .PAIRS             (PAIRS),
       .ALPU_CELLS        (ALPU_CELLS),
       .ALPU_BLOCK        (ALPU_BLOCK),
       .SLICES            (SLICES)

@@ -29,6 +29,10 @@ module board_control #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// Matchers of each rank's match store; 0: queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// 1: each rank has a unit for accumulates.
     parameter bit ACCUMULATE = 1'b1,
     /// Slots of each registration table.
@@ -158,6 +162,8 @@ module board_control #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
+      .MATCHERS     (MATCHERS),
+      .PAIRS        (PAIRS),
       .ACCUMULATE   (ACCUMULATE),
       .SLOTS        (SLOTS),
       .NODE_BYTES   (NODE_BYTES),

@@ -28,6 +28,10 @@ module board_registers #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// Matchers of each rank's match store; 0: queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// 1: each rank has a unit for accumulates.
     parameter bit ACCUMULATE = 1'b1,
     /// Slots of each registration table.
@@ -206,6 +210,8 @@ module board_registers #(
   alcor_abi_pkg::board_status_t status_word;
   alcor_abi_pkg::board_messages_t messages_word;
   alcor_abi_pkg::board_matching_t matching_word;
+  alcor_abi_pkg::board_match_store_t store_word;
+  localparam int unsigned Lanes = (MATCHERS == 0) ? 1 : MATCHERS;
   alcor_abi_pkg::board_switch_t switch_word;
   alcor_abi_pkg::board_place_t place_word;
 
@@ -239,8 +245,15 @@ module board_registers #(
     messages_word.fragment = 16'(FRAGMENT);
 
     matching_word       = '0;
-    matching_word.cells = 16'(MATCH_CELLS);
-    matching_word.block = 8'(MATCH_BLOCK);
+    matching_word.cells = (MATCHERS == 0) ? 16'(MATCH_CELLS) : 16'd0;
+    matching_word.block = (MATCHERS == 0) ? 8'(MATCH_BLOCK) : 8'd0;
+
+    store_word = '0;
+    if (MATCHERS != 0) begin
+      store_word.matchers = 7'(MATCHERS);
+      store_word.pairs    = 8'(PAIRS);
+      store_word.headers  = 16'(Lanes * ((2 * MESSAGES + Lanes - 1) / Lanes));
+    end
 
     place_word       = '0;
     place_word.board = board_o;
@@ -280,6 +293,7 @@ module board_registers #(
       BOARD_ROW_WRITES_OFFSET:   read_data_o = 32'(row_writes_i);
       BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;
       BOARD_MATCHING_OFFSET:     read_data_o = matching_word;
+      BOARD_MATCH_STORE_OFFSET:  read_data_o = store_word;
       BOARD_SWITCH_OFFSET:       read_data_o = switch_word;
       BOARD_SHAPE_OFFSET:        read_data_o = `ALCOR_SHAPE;
       BOARD_COLLECTIVES_OFFSET:  read_data_o = collectives_i;

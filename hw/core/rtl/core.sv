@@ -55,6 +55,10 @@ module core #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// Matchers of each rank's match store; 0: queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// 1: each rank has a unit for accumulates; 0: accumulates are refused.
     parameter bit ACCUMULATE = 1'b1,
     /// Cells of the matching unit in each rank's page, 0 for none: of posted receives at even ranks, of
@@ -213,6 +217,8 @@ module core #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
+      .MATCHERS     (MATCHERS),
+      .PAIRS        (PAIRS),
       .ACCUMULATE   (ACCUMULATE),
       .SLOTS        (SLOTS),
       .NODE_BYTES   (NODE_BYTES),
@@ -295,6 +301,8 @@ module core #(
         .FRAGMENT     (FRAGMENT),
         .MATCH_CELLS  (MATCH_CELLS),
         .MATCH_BLOCK  (MATCH_BLOCK),
+        .MATCHERS     (MATCHERS),
+        .PAIRS        (PAIRS),
         .ACCUMULATE   (ACCUMULATE),
         .ALPU_CELLS   (ALPU_CELLS),
         .ALPU_BLOCK   (ALPU_BLOCK),

@@ -36,6 +36,10 @@ module rank_tile #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// Matchers of each rank's match store; 0: queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// 1: each rank has a unit for accumulates; 0: accumulates are refused.
     parameter bit ACCUMULATE = 1'b1,
     /// Cells of the matching unit in the rank's page, 0 for none.
@@ -188,6 +192,8 @@ module rank_tile #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
+      .MATCHERS     (MATCHERS),
+      .PAIRS        (PAIRS),
       .ACCUMULATE   (ACCUMULATE),
       .MEM_LATENCY  (Typical),
       .KERNEL       (KERNEL != 0)

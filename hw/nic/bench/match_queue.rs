@@ -88,7 +88,7 @@ struct Bench {
 impl Bench {
     fn new(shape: Shape) -> Self {
         let recipe = Recipe::new("match_queue", "match_queue")
-            .blocks(&["abi", "common", "alpu", "nic"])
+            .blocks(&["abi", "common", "alpu", "match", "nic"])
             .param("DEPTH", shape.depth as u64)
             .param("CELLS", shape.cells as u64)
             .param("BLOCK", shape.block as u64)

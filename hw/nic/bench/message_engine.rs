@@ -3,8 +3,9 @@
 //! copies, fetches, and accepts completions and acknowledgements, all at random paces.
 //!
 //! The engine begins one item at a time, so the model can follow: a command takes effect when it
-//! is accepted, a message when its search begins. A message holds an entry from its arrival on. The
-//! entries of a pair are free from the cycle in which its acknowledgement appears.
+//! is accepted, a message when its search begins. With a match store, searches overlap, and the order
+//! of the beginnings is the order within each queue pair. A message holds an entry from its arrival
+//! on. The entries of a pair are free from the cycle in which its acknowledgement appears.
 
 use std::collections::VecDeque;
 
@@ -25,6 +26,9 @@ struct Shape {
     depth: usize,
     cells: usize,
     block: usize,
+    /// Matchers and queue pairs of the match store; 0 and 1 without one.
+    matchers: usize,
+    pairs: usize,
     fragment: u32,
     node_bytes: u32,
     payload_words: u32,
@@ -34,6 +38,8 @@ const TINY: Shape = Shape {
     depth: 8,
     cells: 4,
     block: 2,
+    matchers: 0,
+    pairs: 1,
     fragment: 16,
     node_bytes: 4096,
     payload_words: 16,
@@ -42,9 +48,22 @@ const SMALL: Shape = Shape {
     depth: 64,
     cells: 16,
     block: 8,
+    matchers: 0,
+    pairs: 1,
     fragment: 64,
     node_bytes: 65536,
     payload_words: 16,
+};
+/// With match stores.
+const TINY_STORE: Shape = Shape {
+    matchers: 3,
+    pairs: 2,
+    ..TINY
+};
+const STORE: Shape = Shape {
+    matchers: 4,
+    pairs: 8,
+    ..SMALL
 };
 
 /// Commands, as in `hw/common/rtl/nic_types.svh`.
@@ -139,16 +158,37 @@ enum Way {
     Fetch,
     /// The message is dropped without a receive.
     Dropped,
+    /// The message is refused, for the limit of its queue pair.
+    Refused,
 }
 
 /// Id of a receive that does not exist.
 const NO_RECEIVE: u16 = 0xffff;
+
+/// Limits of a queue pair.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    posted: u32,
+    unexpected: u32,
+    /// Messages are refused.
+    is_stopped: bool,
+}
+
+impl Limits {
+    const NONE: Limits = Limits {
+        posted: NEVER,
+        unexpected: NEVER,
+        is_stopped: false,
+    };
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     receive: Command,
     held: Held,
     way: Way,
+    /// Number of the search that made the pair.
+    search: u64,
 }
 
 /// Status, id, source, tag, length.
@@ -174,6 +214,7 @@ struct Tally {
     refused_full: u64,
     refused_long: u64,
     refused_quota: u64,
+    refused_limit: u64,
     direct: u64,
     direct_limit: u64,
     late: u64,
@@ -217,6 +258,8 @@ struct Bench {
     wake: u32,
     /// Values of `crowded_o` that were checked.
     crowded: [u64; 2],
+    /// Of each queue pair.
+    limits: Vec<Limits>,
     /// Posted receives, oldest first.
     posted: Vec<Command>,
     unexpected: Vec<Held>,
@@ -225,6 +268,8 @@ struct Bench {
     /// The message whose payload waits for its match result, after its search has begun, and the
     /// receive that it finds.
     judging: Option<(Message, Option<Command>)>,
+    /// Number of the search of that message.
+    judging_search: u64,
     /// A payload waits for its match result.
     awaits: bool,
     /// The coprocessor has asked for the match result of the payload at once.
@@ -248,7 +293,13 @@ struct Bench {
     direct: [u64; 3],
     /// Receives with a copy or a fetch in progress.
     flights: Vec<u16>,
+<<<<<<< HEAD
     /// Words of the packet in progress of a fetch. The packet's task comes with its last word.
+=======
+    /// The pair of the fetch in progress.
+    fetched: Option<Pair>,
+    /// Words of the fetch in progress. The task of a packet comes with the packet's last word.
+>>>>>>> a50c0c9c0c9e8384461da62da06357811f0f4394
     words: VecDeque<(u32, bool)>,
     /// Bytes of that fetch in earlier packets, and in this one.
     fetched: u32,
@@ -307,11 +358,13 @@ const TAGS: [u32; 8] = [
 impl Bench {
     fn new(shape: Shape, name: &'static str) -> Self {
         let recipe = Recipe::new("message_engine", "message_engine_bench")
-            .blocks(&["abi", "common", "alpu", "nic"])
+            .blocks(&["abi", "common", "alpu", "match", "nic"])
             .source("nic/bench/message_engine_bench.sv")
             .param("DEPTH", shape.depth as u64)
             .param("CELLS", shape.cells as u64)
             .param("BLOCK", shape.block as u64)
+            .param("MATCHERS", shape.matchers as u64)
+            .param("PAIRS", shape.pairs.max(2) as u64)
             .param("FRAGMENT", shape.fragment.into())
             .param("NODE_BYTES", shape.node_bytes.into())
             .param("PAYLOAD_WORDS", shape.payload_words.into());
@@ -356,10 +409,12 @@ impl Bench {
             quota: NEVER,
             wake: NEVER,
             crowded: [0; 2],
+            limits: vec![Limits::NONE; shape.pairs],
             posted: Vec::new(),
             unexpected: Vec::new(),
             waiting: VecDeque::new(),
             judging: None,
+            judging_search: 0,
             awaits: false,
             hurried: false,
             late: 0.0,
@@ -371,6 +426,7 @@ impl Bench {
             stored: [0; 2],
             direct: [0; 3],
             flights: Vec::new(),
+            fetched: None,
             words: VecDeque::new(),
             fetched: 0,
             expected: Vec::new(),
@@ -478,8 +534,9 @@ impl Bench {
         let is_message = |message: &Message| !message.recall;
         let waiting = self.waiting.iter().map(|waiting| waiting.held.message);
         let waiting = waiting.filter(is_message);
-        let judging = self.judging.iter().map(|&(message, _)| message);
-        let judging = judging.filter(is_message);
+        // A message that has found no receive is among the unexpected ones, or has left them.
+        let judging = self.judging.iter().filter(|(_, found)| found.is_some());
+        let judging = judging.map(|&(message, _)| message);
         let unexpected = self.unexpected.iter().map(|held| held.message);
         let pairs = self.pairs.iter().map(|pair| pair.held.message);
         waiting
@@ -498,10 +555,14 @@ impl Bench {
             id,
             ..
         } = pair.held.message;
-        if pair.way == Way::Dropped {
-            return self
-                .expected_acks
-                .push((source.into(), id.into(), Status::RankReset as u32));
+        let dropped = match pair.way {
+            Way::Dropped => Some(Status::RankReset),
+            Way::Refused => Some(Status::NoRoom),
+            _ => None,
+        };
+        if let Some(status) = dropped {
+            let ack = (source.into(), id.into(), status as u32);
+            return self.expected_acks.push(ack);
         }
         let is_deferred = pair.way == Way::Deferred;
         let truncated = !is_deferred && length > pair.receive.capacity;
@@ -523,7 +584,12 @@ impl Bench {
             .push((source.into(), id.into(), ended as u32));
     }
 
-    fn met(&mut self, receive: Command, held: Held, direct: bool) {
+    /// Number of the last search or command.
+    fn search(&self) -> u64 {
+        self.begun.iter().sum()
+    }
+
+    fn met(&mut self, receive: Command, held: Held, direct: bool, search: u64) {
         let kept = held.message.length.min(receive.capacity);
         let way = if direct {
             Way::Direct
@@ -536,7 +602,12 @@ impl Bench {
         } else {
             Way::Copy
         };
-        let pair = Pair { receive, held, way };
+        let pair = Pair {
+            receive,
+            held,
+            way,
+            search,
+        };
         self.pairs.push(pair);
         match way {
             Way::Direct => self.tally.direct += 1,
@@ -548,8 +619,11 @@ impl Bench {
                 self.tally.empty += 1;
                 self.tell(&pair, 0);
             }
-            Way::Copy | Way::Fetch => self.begin.push_back(pair),
-            Way::Dropped => unreachable!("no receive takes a dropped message"),
+            Way::Copy | Way::Fetch => {
+                let at = self.begin.partition_point(|other| other.search < search);
+                self.begin.insert(at, pair);
+            }
+            Way::Dropped | Way::Refused => unreachable!("no receive takes a dropped message"),
         }
     }
 
@@ -558,25 +632,53 @@ impl Bench {
         let dropped = |held: &mut Held| source.is_none_or(|source| source == held.message.source);
         let dropped: Vec<Held> = self.unexpected.extract_if(.., dropped).collect();
         for &held in &dropped {
-            let receive = Command {
-                op: Op::Flush,
-                source: None,
-                context: 0,
-                tag: None,
-                address: 0,
-                capacity: 0,
-                id: NO_RECEIVE,
-                defer: false,
-            };
-            let pair = Pair {
-                receive,
-                held,
-                way: Way::Dropped,
-            };
-            self.pairs.push(pair);
-            self.tell(&pair, 0);
+            self.drop_message(held, Way::Dropped);
         }
         dropped.len() as u64
+    }
+
+    fn drop_message(&mut self, held: Held, way: Way) {
+        let receive = Command {
+            op: Op::Flush,
+            source: None,
+            context: 0,
+            tag: None,
+            address: 0,
+            capacity: 0,
+            id: NO_RECEIVE,
+            defer: false,
+        };
+        let pair = Pair {
+            receive,
+            held,
+            way,
+            search: self.search(),
+        };
+        self.pairs.push(pair);
+        self.tell(&pair, 0);
+    }
+
+    /// Queue pair of a context.
+    fn queue_pair(&self, context: u8) -> usize {
+        usize::from(context) % self.shape.pairs
+    }
+
+    /// Whether the posted receives of a context's queue pair have reached their limit.
+    fn is_full(&self, context: u8) -> bool {
+        let at = self.queue_pair(context);
+        let same = |receive: &&Command| self.queue_pair(receive.context) == at;
+        self.posted.iter().filter(same).count() as u32 >= self.limits[at].posted
+    }
+
+    /// Whether the queue pair of a message, which no receive takes if `is_unexpected`, refuses the
+    /// message.
+    fn is_refused(&mut self, message: &Message, is_unexpected: bool) -> bool {
+        let at = self.queue_pair(message.context);
+        let same = |held: &&Held| self.queue_pair(held.message.context) == at;
+        let length = self.unexpected.iter().filter(same).count() as u32;
+        let limits = &mut self.limits[at];
+        limits.is_stopped |= is_unexpected && length >= limits.unexpected;
+        limits.is_stopped
     }
 
     fn result(&mut self, status: Status, id: u16, found: Option<Message>) {
@@ -599,7 +701,8 @@ impl Bench {
                 let mut taken = self
                     .posted
                     .iter()
-                    .chain(self.pairs.iter().map(|p| &p.receive));
+                    .chain(self.pairs.iter().map(|p| &p.receive))
+                    .chain(self.judging.iter().filter_map(|(_, found)| found.as_ref()));
                 if taken.any(|receive| receive.id == id) {
                     self.tally.bad_id += 1;
                     return self.result(Status::BadId, id, None);
@@ -612,8 +715,9 @@ impl Bench {
                     Some(place) => {
                         self.tally.by_receive += 1;
                         let held = self.unexpected.remove(place);
-                        self.met(command, held, false);
+                        self.met(command, held, false, self.search());
                     }
+                    None if self.is_full(command.context) => self.result(Status::NoRoom, id, None),
                     None => self.posted.push(command),
                 }
             }
@@ -700,6 +804,9 @@ impl Bench {
     fn begins(&mut self) {
         let Waiting { held, awaits } = self.waiting.pop_front().expect("a message that waits");
         self.begun[0] += 1;
+        if awaits {
+            self.judging_search = self.search();
+        }
         if held.message.recall {
             self.tally.recalled += self.drop_messages(Some(held.message.source));
             self.judging = Some((held.message, None));
@@ -709,16 +816,23 @@ impl Bench {
             .posted
             .iter()
             .position(|receive| receive.takes(&held.message));
+        if self.is_refused(&held.message, found.is_none()) {
+            self.refusals += 1;
+            self.tally.refused_limit += 1;
+            self.drop_message(held, Way::Refused);
+            self.judging = awaits.then_some((held.message, None)).or(self.judging);
+            return;
+        }
         let command = found.map(|found| self.posted.remove(found));
         self.tally.by_message += u64::from(command.is_some());
         if awaits {
             self.judging = Some((held.message, command));
-            return;
         }
         match command {
+            Some(_) if awaits => {}
             Some(command) => {
                 self.tally.late_met += u64::from(held.stored.is_some());
-                self.met(command, held, false);
+                self.met(command, held, false, self.search());
             }
             None => self.unexpected.push(held),
         }
@@ -779,7 +893,15 @@ impl Bench {
         };
         let Some(command) = command else {
             assert_eq!(verdict, Verdict::Store, "{place}");
-            self.unexpected.push(held);
+            // A receive may have taken the message since its search began, or a recall.
+            let unexpected = self.unexpected.iter_mut();
+            let pairs = self.pairs.iter_mut().chain(self.begin.iter_mut());
+            unexpected
+                .chain(pairs.map(|pair| &mut pair.held))
+                .filter(|other| {
+                    (other.message.source, other.message.id) == (message.source, message.id)
+                })
+                .for_each(|other| other.stored = stored);
             return;
         };
         let kept = message.length.min(command.capacity);
@@ -810,7 +932,8 @@ impl Bench {
             );
             self.tally.direct_limit += 1;
         }
-        self.met(command, held, verdict == Verdict::Direct);
+        let search = self.judging_search;
+        self.met(command, held, verdict == Verdict::Direct, search);
     }
 
     /// Begins the next packet of a fetch. Each packet except the last ends at the end of a payload.
@@ -857,11 +980,12 @@ impl Bench {
             let any = x_tag::ANY_SOURCE.put(command.source.is_none().into())
                 | x_tag::ANY_TAG.put(command.tag.is_none().into())
                 | x_tag::DEFER.put(command.defer.into());
-            // Fields without a meaning are not compared.
-            let tag = any | command.tag.unwrap_or((noise as u32) & ((1 << 26) - 1));
+            // Fields without a meaning are not compared. A command on offer stays as it is.
+            let hidden = command.address.rotate_left(11);
+            let tag = any | command.tag.unwrap_or(hidden & ((1 << 26) - 1));
             [
                 command.op as u64,
-                command.source.unwrap_or(noise as u8).into(),
+                command.source.unwrap_or(hidden as u8).into(),
                 command.context.into(),
                 tag.into(),
                 command.address.into(),
@@ -1147,7 +1271,11 @@ impl Bench {
                 self.word("copy_bytes_o"),
                 self.word("copy_receive_o"),
             ];
-            let pair = *self.begin.front().expect("a pair to be copied");
+            let id = found[3] as u16;
+            let at = self.begin.iter().position(|pair| pair.receive.id == id);
+            let at = at.unwrap_or_else(|| panic!("{place}: a copy to receive {id}"));
+            let pair = self.begin[at];
+            assert!(self.is_next(at), "{place}: a copy overtakes another");
             let (from, number) = pair.held.stored.unwrap_or((0, u64::MAX));
             let kept = pair.held.message.length.min(pair.receive.capacity);
             let expected = [from, pair.receive.address, kept, pair.receive.id.into()];
@@ -1157,7 +1285,7 @@ impl Bench {
                 "{place}: copied before it was stored"
             );
             if self.is("copy_ready_i") {
-                self.begin.pop_front();
+                self.begin.remove(at);
                 self.tally.copies += 1;
                 self.flights.push(pair.receive.id);
             }
@@ -1166,6 +1294,7 @@ impl Bench {
         let task = self.is("task_valid_o") && self.is("task_ready_i");
         assert!(head || !task, "{place}: a task without its word");
         if head {
+<<<<<<< HEAD
             self.times.word = self.dut.cycle();
             if self.words.is_empty() {
                 let pair = *self.begin.front().expect("a pair to be fetched");
@@ -1181,6 +1310,24 @@ impl Bench {
             if self.words.is_empty() && self.fetched == kept {
                 self.fetched = 0;
                 self.begin.pop_front();
+=======
+            let found = (self.word("head_o"), task);
+            if self.words.is_empty() {
+                let is_it = |&at: &usize| {
+                    let pair = &self.begin[at];
+                    pair.way == Way::Fetch && self.is_next(at) && self.fetch(pair)[0] == found
+                };
+                let at = (0..self.begin.len()).find(is_it);
+                let at = at.unwrap_or_else(|| panic!("{place}: {found:x?} of {:x?}", self.begin));
+                self.fetched = self.begin.remove(at);
+                self.words = self.fetch(&self.fetched.expect("a pair"));
+                self.tally.fetches += 1;
+            }
+            let expected = self.words.pop_front();
+            assert_eq!(Some(found), expected, "{place}: {:x?}", self.fetched);
+            if self.words.is_empty() {
+                let pair = self.fetched.take().expect("a pair");
+>>>>>>> a50c0c9c0c9e8384461da62da06357811f0f4394
                 self.flights.push(pair.receive.id);
             }
         }
@@ -1189,6 +1336,12 @@ impl Bench {
             "{place}: {} copies and fetches in progress",
             self.flights.len()
         );
+    }
+
+    /// Whether no pair before this one, in the order of the matches, is of the same queue pair.
+    fn is_next(&self, at: usize) -> bool {
+        let of = |at: usize| self.queue_pair(self.begin[at].held.message.context);
+        (0..at).all(|before| of(before) != of(at))
     }
 
     fn completed(&mut self, place: &str) {
@@ -1248,13 +1401,13 @@ impl Bench {
             if message.recall {
                 return message;
             }
-            let same = |held: &Held| {
-                (held.message.source, held.message.id) == (message.source, message.id)
+            // Fetches name ten bits of the id.
+            let same_id = |other: &Message| {
+                other.source == message.source && (other.id ^ message.id) & 0x3ff == 0
             };
+            let same = |held: &Held| same_id(&held.message);
             let waits = self.waiting.iter().any(|waiting| same(&waiting.held));
-            let judged = self
-                .judging
-                .is_some_and(|(other, _)| (other.source, other.id) == (message.source, message.id));
+            let judged = self.judging.is_some_and(|(other, _)| same_id(&other));
             if !waits
                 && !judged
                 && !self.unexpected.iter().any(same)
@@ -1292,7 +1445,7 @@ impl Bench {
         if op == Op::Receive
             && self.rng.random_bool(0.1)
             && let Some(pair) = self.pairs.first()
-            && pair.way != Way::Dropped
+            && pair.receive.id != NO_RECEIVE
         {
             id = pair.receive.id;
         }
@@ -1340,6 +1493,19 @@ impl Bench {
 
     fn register(&mut self, register: u32, value: u32) {
         self.registers.push_back((register, value));
+    }
+
+    /// Sets the limits of a queue pair. The pair takes messages again.
+    fn limit(&mut self, pair: usize, posted: u32, unexpected: u32) {
+        self.register(rank::QUEUE_PAIR, pair as u32);
+        let limits = rank::queue_pair_limits::POSTED.put(posted)
+            | rank::queue_pair_limits::UNEXPECTED.put(unexpected);
+        self.register(rank::QUEUE_PAIR_LIMITS, limits);
+        self.limits[pair] = Limits {
+            posted,
+            unexpected,
+            is_stopped: false,
+        };
     }
 
     fn set_paces(&mut self) {
@@ -1541,6 +1707,13 @@ fn random(shape: Shape, rounds: u64) {
         let wakes = [0, 1, waiting, waiting + 1, NEVER];
         bench.wake = *wakes.choose(&mut *bench.rng).expect("some");
         bench.register(rank::MESSAGE_WAKE, bench.wake);
+        for at in 0..shape.pairs * usize::from(shape.matchers > 0) {
+            let limits = [0, 1, 3];
+            let is_limited = bench.rng.random_bool(0.1);
+            let limit = *limits.choose(&mut *bench.rng).expect("some");
+            let limit = if is_limited { limit } else { NEVER };
+            bench.limit(at, NEVER, limit);
+        }
         bench.settle();
         bench.quota = quota;
     }
@@ -1571,6 +1744,11 @@ fn random(shape: Shape, rounds: u64) {
     ];
     assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
     assert!(tally.late_met > rounds / 20, "{tally:?}");
+    assert_eq!(
+        tally.refused_limit > rounds / 8,
+        shape.matchers > 0,
+        "{tally:?}"
+    );
     assert!(
         shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 20,
         "{tally:?}"
@@ -1582,10 +1760,11 @@ fn random(shape: Shape, rounds: u64) {
         rank::UNEXPECTED_BY_WALK,
     ]
     .map(|register| bench.read(register));
-    assert!(
-        found.iter().all(|&some| u64::from(some) > rounds / 8),
-        "{found:?}"
-    );
+    // All matches with a match store count as those of the walk.
+    let units = [0, 2].map(|unit| found[unit] > 0);
+    assert_eq!(units, [shape.matchers == 0; 2], "{found:?}");
+    let is_often = |&some: &u32| some == 0 || u64::from(some) > rounds / 8;
+    assert!(found.iter().all(is_often), "{found:?}");
 }
 
 #[test]
@@ -1598,10 +1777,29 @@ fn message_engine_random_tiny() {
     random(TINY, soak(400));
 }
 
+#[test]
+fn message_engine_random_store() {
+    random(STORE, soak(600));
+}
+
+#[test]
+fn message_engine_random_tiny_store() {
+    random(TINY_STORE, soak(400));
+}
+
 /// After a reset amid traffic, the engine knows nothing of the traffic before.
 #[test]
 fn message_engine_reset() {
-    let mut bench = Bench::new(SMALL, "message_engine_reset");
+    resets(SMALL);
+}
+
+#[test]
+fn message_engine_reset_store() {
+    resets(STORE);
+}
+
+fn resets(shape: Shape) {
+    let mut bench = Bench::new(shape, "message_engine_reset");
     for round in 0..soak(200) {
         bench.set_paces();
         bench.fail = true;
@@ -1639,7 +1837,7 @@ const PLAIN: Message = Message {
 /// be used again.
 #[test]
 fn message_engine_full() {
-    for shape in [TINY, SMALL] {
+    for shape in [TINY, SMALL, TINY_STORE, STORE] {
         let mut bench = Bench::new(shape, "message_engine_full");
         for _ in 0..3 {
             for number in 0..shape.depth as u16 + 3 {
@@ -1671,7 +1869,13 @@ fn message_engine_full() {
 /// place.
 #[test]
 fn message_engine_recall_waits() {
-    let mut bench = Bench::new(SMALL, "message_engine_recall_waits");
+    for shape in [SMALL, STORE] {
+        recall_waits(shape);
+    }
+}
+
+fn recall_waits(shape: Shape) {
+    let mut bench = Bench::new(shape, "message_engine_recall_waits");
     let probe = Command {
         op: Op::Probe,
         source: None,
@@ -1689,7 +1893,7 @@ fn message_engine_recall_waits() {
         bench.cycle();
     }
     let begun = bench.begun[0];
-    for id in 0..SMALL.depth as u16 {
+    for id in 0..shape.depth as u16 {
         bench.arrivals.push(Message { id, ..PLAIN });
     }
     bench.arrivals.push(Message {
@@ -1702,12 +1906,142 @@ fn message_engine_recall_waits() {
     assert_eq!(bench.begun[0], begun);
     assert_eq!(
         (bench.waiting.len(), bench.arrivals.len()),
-        (SMALL.depth, 1),
+        (shape.depth, 1),
         "a recall that waits"
     );
     bench.at_ease();
     bench.settle();
-    assert_eq!(bench.tally.recalled, SMALL.depth as u64);
+    assert_eq!(bench.tally.recalled, shape.depth as u64);
+    bench.clean();
+}
+
+/// A message searches as many receives as fit. Messages, receives and probes of
+/// another queue pair take as long as without that search.
+#[test]
+fn message_engine_independence() {
+    let shape = Shape {
+        depth: 256,
+        matchers: 3,
+        pairs: 2,
+        ..SMALL
+    };
+    let mut bench = Bench::new(shape, "message_engine_independence");
+    let eager = |context, tag, id| Message {
+        announce: false,
+        length: 8,
+        context,
+        tag,
+        id,
+        ..PLAIN
+    };
+    let receive = |context, tag, id| Command {
+        op: Op::Receive,
+        source: Some(1),
+        context,
+        tag: Some(tag),
+        address: 64,
+        capacity: 64,
+        id,
+        defer: false,
+    };
+    let receives = 250;
+    let mut took = Vec::new();
+    for searches in [false, true] {
+        for id in 0..receives {
+            bench.commands.push(receive(0, id.into(), id));
+        }
+        bench.commands.push(receive(1, 7, 250));
+        bench.arrivals.push(eager(1, 8, 1));
+        bench.settle();
+        if searches {
+            // The longest search.
+            bench.arrivals.push(Message {
+                tag: u32::from(receives) - 1,
+                ..PLAIN
+            });
+        }
+        bench.arrivals.push(eager(1, 7, 2));
+        bench.commands.push(receive(1, 8, 251));
+        let begin = bench.dut.cycle();
+        while bench.tally.direct + bench.tally.copies < 2 * took.len() as u64 + 2 {
+            bench.cycle();
+        }
+        let end = bench.dut.cycle() - begin;
+        let found = bench
+            .expected
+            .iter()
+            .any(|&(_, id, ..)| id == u32::from(receives) - 1);
+        assert_eq!(found, searches, "the long search is under way");
+        took.push(end);
+        bench.settle();
+        bench.clean();
+    }
+    assert!(took[1] <= took[0] + 6 && took[0] < 40, "{took:?}");
+}
+
+/// Limits of a queue pair refuse receives, and messages until the next write of the limits.
+#[test]
+fn message_engine_limits() {
+    let mut bench = Bench::new(STORE, "message_engine_limits");
+    let send = |bench: &mut Bench, context, tag, ids: std::ops::Range<u16>| {
+        let message = |id| Message {
+            announce: id % 2 == 0,
+            length: u32::from(4 * (id % 3)),
+            context,
+            tag,
+            id,
+            ..PLAIN
+        };
+        bench.arrivals.extend(ids.map(message));
+        bench.settle();
+    };
+    let receive = |bench: &mut Bench, context, tag, id| {
+        bench.commands.push(Command {
+            op: Op::Receive,
+            source: None,
+            context,
+            tag: Some(tag),
+            address: 64,
+            capacity: 64,
+            id,
+            defer: false,
+        });
+        bench.settle();
+    };
+    fn state(bench: &mut Bench, pair: u32) -> (u32, u32, u32) {
+        bench.register(rank::QUEUE_PAIR, pair);
+        bench.settle();
+        let state = bench.read(rank::QUEUE_PAIR_STATE);
+        use rank::queue_pair_state::{POSTED, STOPPED, UNEXPECTED};
+        (POSTED.get(state), UNEXPECTED.get(state), STOPPED.get(state))
+    }
+    bench.limit(3, 2, 4);
+    receive(&mut bench, 3, 50, 0);
+    // Contexts 3 and 11 have the same queue pair.
+    send(&mut bench, 3, 5, 0..3);
+    send(&mut bench, 11, 5, 3..4);
+    assert_eq!(state(&mut bench, 3), (1, 4, 0));
+    send(&mut bench, 11, 5, 4..5);
+    assert_eq!((bench.refusals, state(&mut bench, 3)), (1, (1, 4, 1)));
+    // Later messages are refused, also those for which a receive waits, and those with room.
+    send(&mut bench, 3, 50, 5..8);
+    receive(&mut bench, 3, 5, 1);
+    send(&mut bench, 3, 5, 8..9);
+    assert_eq!((bench.refusals, state(&mut bench, 3)), (5, (1, 3, 1)));
+    // Other pairs go on, also with the entries of the refused messages.
+    send(&mut bench, 4, 5, 9..STORE.depth as u16);
+    assert_eq!((bench.refusals, state(&mut bench, 4)), (5, (0, 55, 0)));
+    bench.limit(3, 2, NEVER);
+    send(&mut bench, 3, 50, 100..101);
+    assert_eq!((bench.refusals, state(&mut bench, 3)), (5, (0, 3, 0)));
+    // Receives: two wait, a third one is refused, and its id is free.
+    for id in [2, 3, 4, 4] {
+        receive(&mut bench, 11, 60, id);
+    }
+    assert_eq!(state(&mut bench, 3), (2, 3, 0));
+    bench.limit(3, 3, NEVER);
+    receive(&mut bench, 3, 60, 4);
+    assert_eq!(state(&mut bench, 3), (3, 3, 0));
     bench.clean();
 }
 
@@ -1747,8 +2081,8 @@ fn message_engine_turns() {
 /// The number of concurrent copies and fetches is bounded. The next one begins when one has ended.
 #[test]
 fn message_engine_flights() {
-    for announce in [false, true] {
-        let mut bench = Bench::new(SMALL, "message_engine_flights");
+    for (shape, announce) in [(SMALL, false), (SMALL, true), (STORE, false), (STORE, true)] {
+        let mut bench = Bench::new(shape, "message_engine_flights");
         bench.answers.set_pace(Pace::Never);
         let count = 3 * UNDER_WAY as u16;
         for id in 0..count {
@@ -1994,6 +2328,64 @@ fn message_engine_latency() {
         },
     );
     assert_eq!(bench.times.completion - bench.times.command, 4, "cancelled");
+}
+
+/// Exact cycles with a match store, as in the document.
+#[test]
+fn message_engine_latency_store() {
+    let mut bench = Bench::new(STORE, "message_engine_latency_store");
+    let command = |op, id: u16| Command {
+        op,
+        source: Some(1),
+        context: 0,
+        tag: Some(id.into()),
+        address: 64,
+        capacity: 64,
+        id,
+        defer: false,
+    };
+    let eager = |id: u16| Message {
+        announce: false,
+        length: 8,
+        tag: id.into(),
+        id,
+        ..PLAIN
+    };
+    fn judge(bench: &mut Bench, message: Message) -> u64 {
+        bench.arrivals.push(message);
+        bench.settle();
+        bench.times.verdict - bench.times.arrival
+    }
+    fn take(bench: &mut Bench, command: Command) -> (u64, u64) {
+        bench.commands.push(command);
+        bench.settle();
+        let times = bench.times;
+        (
+            times.copy.saturating_sub(times.command),
+            times.completion.saturating_sub(times.command),
+        )
+    }
+    let mut found = vec![judge(&mut bench, eager(40))];
+    found.push(take(&mut bench, command(Op::Receive, 40)).0);
+    take(&mut bench, command(Op::Receive, 1));
+    found.push(judge(&mut bench, eager(1)));
+    take(&mut bench, command(Op::Receive, 1));
+    bench.arrivals.push(PLAIN.with_tag(1));
+    bench.settle();
+    found.push(bench.times.completion - bench.times.arrival);
+    found.push(take(&mut bench, command(Op::Probe, 1)).1);
+    judge(&mut bench, eager(1));
+    found.push(take(&mut bench, command(Op::Probe, 1)).1);
+    take(&mut bench, command(Op::Receive, 2));
+    found.push(take(&mut bench, command(Op::Cancel, 2)).1);
+    take(&mut bench, command(Op::Receive, 1));
+    let recall = Message {
+        recall: true,
+        ..PLAIN
+    };
+    found.push(judge(&mut bench, recall));
+    assert_eq!(found, [9, 12, 12, 17, 6, 9, 10, 59]);
+    bench.clean();
 }
 
 impl Message {

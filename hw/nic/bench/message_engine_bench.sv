@@ -9,6 +9,10 @@ module message_engine_bench #(
     parameter int unsigned CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned BLOCK = 8,
+    /// Matchers of the match store, 0 without one.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store.
+    parameter int unsigned PAIRS = 16,
     /// Bytes of a fragment of the unexpected message buffer, a power of two.
     parameter int unsigned FRAGMENT = 256,
     /// Bytes of node memory, a power of two.
@@ -195,7 +199,11 @@ module message_engine_bench #(
 
   assign arrival_ready_o     = from_engine.arrival_ready;
   assign arrival_refused_o   = from_engine.arrival_refused;
-  assign begins_o            = u_engine.u_matcher.pops;
+  if (MATCHERS == 0) begin : g_queues
+    assign begins_o = u_engine.g_queues.u_matcher.pops;
+  end else begin : g_store
+    assign begins_o = u_engine.g_store.u_matcher.pops;
+  end
   assign verdict_valid_o     = from_engine.verdict_valid;
   assign verdict_o           = from_engine.verdict.kind;
   assign verdict_address_o   = from_engine.verdict.address;
@@ -222,6 +230,8 @@ module message_engine_bench #(
       .DEPTH        (DEPTH),
       .CELLS        (CELLS),
       .BLOCK        (BLOCK),
+      .MATCHERS     (MATCHERS),
+      .PAIRS        (PAIRS),
       .FRAGMENT     (FRAGMENT),
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS)

@@ -10,7 +10,7 @@ const APPEND: u64 = 2;
 #[test]
 fn match_queue_waves() {
     let recipe = Recipe::new("match_queue", "match_queue")
-        .blocks(&["abi", "common", "alpu", "nic"])
+        .blocks(&["abi", "common", "alpu", "match", "nic"])
         .param("DEPTH", 200)
         .param("CELLS", 64)
         .param("BLOCK", 16)

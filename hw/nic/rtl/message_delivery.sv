@@ -23,6 +23,8 @@ module message_delivery #(
     parameter int unsigned DIRECT = 8,
     /// Copies and fetches that may be under way.
     parameter int unsigned FLIGHTS = 8,
+    /// 1: a dropped pair whose receive is 1 is a refused message.
+    parameter bit REFUSES = 1'b0,
     /// Width of an entry; derived, not to be set.
     localparam int unsigned EntryW = $clog2(DEPTH)
 ) (
@@ -191,7 +193,7 @@ module message_delivery #(
   } end_e;
 
   end_e end_d, end_q;
-  alcor_abi_pkg::status_e status_q;
+  alcor_abi_pkg::status_e status_q, dropped_status;
   logic [EntryW-1:0] end_receive_q, end_message_q, begin_message_q, met;
   logic [2:0] told_d, told_q, tells;
   logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty, begin_dropped_q, end_dropped_q;
@@ -263,7 +265,8 @@ module message_delivery #(
     completion_o.length      = end_length_q;
   end
   assign ack_o.rank          = end_source_q;
-  assign ack_o.status        = end_dropped_q ? ST_RANK_RESET : (status_q == ST_DEFERRED) ? ST_DEFERRED : ST_OK;
+  assign dropped_status      = (REFUSES && end_receive_q[0]) ? ST_NO_ROOM : ST_RANK_RESET;
+  assign ack_o.status        = end_dropped_q ? dropped_status : (status_q == ST_DEFERRED) ? ST_DEFERRED : ST_OK;
   assign ack_o.id            = end_id_q;
   assign retire_o.receive    = 10'(end_receive_q);
   assign retire_o.dropped    = end_dropped_q;

@@ -6,8 +6,8 @@ import alcor_abi_pkg::*;
 /// to the network card's processor, in hardware.
 ///
 /// Messages come from the coprocessor's request plane, where payloads wait for a verdict; receives come from
-/// its pipeline. `message_matcher` matches them, `message_delivery` moves the data and notifies
-/// both sides. hw/nic/doc/nic.md has a picture.
+/// its pipeline. `message_matcher` matches them, or with MATCHERS `message_store_matcher`; `message_delivery` moves the
+/// data and notifies both sides. hw/nic/doc/nic.md has a picture.
 module message_engine #(
     /// Posted receives, and unexpected messages, that there is room for; a power of two up to 1024.
     parameter int unsigned DEPTH = 256,
@@ -15,6 +15,10 @@ module message_engine #(
     parameter int unsigned CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned BLOCK = 8,
+    /// Matchers of the match store, up to 64; 0: two queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// Bytes of a fragment of the unexpected message buffer, a power of two.
     parameter int unsigned FRAGMENT = 256,
     /// Bytes of node memory, a power of two.
@@ -98,6 +102,7 @@ module message_engine #(
   logic [31:0] refused_q;
   logic [15:0] wake_q;
   logic crowded_q;
+  alcor_abi_pkg::rank_queue_pair_state_t pair_state;
 
   assign no_room_o = counts.refused;
   assign crowded_o = crowded_q;
@@ -135,6 +140,7 @@ module message_engine #(
       RANK_UNEXPECTED_BY_UNIT_OFFSET: read_data_o = found_q[2];
       RANK_UNEXPECTED_BY_WALK_OFFSET: read_data_o = found_q[3];
       RANK_MESSAGES_REFUSED_OFFSET:   read_data_o = refused_q;
+      RANK_QUEUE_PAIR_STATE_OFFSET:   read_data_o = pair_state;
       default:                        read_data_o = '0;
     endcase
   end
@@ -169,43 +175,98 @@ module message_engine #(
   alcor_abi_pkg::copy_t copy;
   alcor_abi_pkg::acknowledgement_t ack;
 
-  message_matcher #(
-      .DEPTH     (DEPTH),
-      .CELLS     (CELLS),
-      .BLOCK     (BLOCK),
-      .FRAGMENT  (FRAGMENT),
-      .NODE_BYTES(NODE_BYTES),
-      .DIRECT    (Direct)
-  ) u_matcher (
-      .clk_i            (clk_i),
-      .rst_ni           (rst_ni),
-      .ready_o          (ready_o),
-      .idle_o           (matcher_idle),
-      .closed_i         (closed_i),
-      .settings_i       (settings_q),
-      .counts_o         (counts),
-      .arrival_valid_i  (port_i.arrival_valid),
-      .arrival_ready_o  (arrival_ready),
-      .arrival_refused_o(arrival_refused),
-      .arrival_i        (port_i.arrival),
-      .late_i           (port_i.late),
-      .verdict_valid_o  (verdict_valid),
-      .verdict_ready_i  (port_i.verdict_ready),
-      .verdict_o        (verdict),
-      .command_valid_i  (command_valid_i),
-      .command_ready_o  (command_ready_o),
-      .command_i        (command_i),
-      .receive_o        (receive),
-      .message_o        (message),
-      .pair_o           (pair),
-      .retire_valid_i   (retire_valid),
-      .retire_ready_o   (retire_ready),
-      .retire_i         (retire),
-      .direct_done_i    (direct_done),
-      .result_valid_o   (probed_valid),
-      .result_ready_i   (probed_ready),
-      .result_o         (probed)
-  );
+  if (MATCHERS == 0) begin : g_queues
+    message_matcher #(
+        .DEPTH     (DEPTH),
+        .CELLS     (CELLS),
+        .BLOCK     (BLOCK),
+        .FRAGMENT  (FRAGMENT),
+        .NODE_BYTES(NODE_BYTES),
+        .DIRECT    (Direct)
+    ) u_matcher (
+        .clk_i            (clk_i),
+        .rst_ni           (rst_ni),
+        .ready_o          (ready_o),
+        .idle_o           (matcher_idle),
+        .closed_i         (closed_i),
+        .settings_i       (settings_q),
+        .counts_o         (counts),
+        .arrival_valid_i  (port_i.arrival_valid),
+        .arrival_ready_o  (arrival_ready),
+        .arrival_refused_o(arrival_refused),
+        .arrival_i        (port_i.arrival),
+        .late_i           (port_i.late),
+        .verdict_valid_o  (verdict_valid),
+        .verdict_ready_i  (port_i.verdict_ready),
+        .verdict_o        (verdict),
+        .command_valid_i  (command_valid_i),
+        .command_ready_o  (command_ready_o),
+        .command_i        (command_i),
+        .receive_o        (receive),
+        .message_o        (message),
+        .pair_o           (pair),
+        .retire_valid_i   (retire_valid),
+        .retire_ready_o   (retire_ready),
+        .retire_i         (retire),
+        .direct_done_i    (direct_done),
+        .result_valid_o   (probed_valid),
+        .result_ready_i   (probed_ready),
+        .result_o         (probed)
+    );
+    assign pair_state = '0;
+  end else begin : g_store
+    alcor_abi_pkg::rank_queue_pair_limits_t limits;
+    logic [$clog2(PAIRS)-1:0] pair_q;
+
+    assign limits = write_data_i;
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) pair_q <= '0;
+      else if (write_i && write_offset_i == RANK_QUEUE_PAIR_OFFSET) pair_q <= write_data_i[$clog2(PAIRS)-1:0];
+    end
+
+    message_store_matcher #(
+        .DEPTH     (DEPTH),
+        .MATCHERS  (MATCHERS),
+        .PAIRS     (PAIRS),
+        .FRAGMENT  (FRAGMENT),
+        .NODE_BYTES(NODE_BYTES),
+        .DIRECT    (Direct)
+    ) u_matcher (
+        .clk_i            (clk_i),
+        .rst_ni           (rst_ni),
+        .ready_o          (ready_o),
+        .idle_o           (matcher_idle),
+        .closed_i         (closed_i),
+        .settings_i       (settings_q),
+        .counts_o         (counts),
+        .pair_i           (pair_q),
+        .limits_valid_i   (ready_o && write_i && write_offset_i == RANK_QUEUE_PAIR_LIMITS_OFFSET),
+        .limits_i         (limits),
+        .state_o          (pair_state),
+        .arrival_valid_i  (port_i.arrival_valid),
+        .arrival_ready_o  (arrival_ready),
+        .arrival_refused_o(arrival_refused),
+        .arrival_i        (port_i.arrival),
+        .late_i           (port_i.late),
+        .verdict_valid_o  (verdict_valid),
+        .verdict_ready_i  (port_i.verdict_ready),
+        .verdict_o        (verdict),
+        .command_valid_i  (command_valid_i),
+        .command_ready_o  (command_ready_o),
+        .command_i        (command_i),
+        .receive_o        (receive),
+        .message_o        (message),
+        .pair_o           (pair),
+        .retire_valid_i   (retire_valid),
+        .retire_ready_o   (retire_ready),
+        .retire_i         (retire),
+        .direct_done_i    (direct_done),
+        .result_valid_o   (probed_valid),
+        .result_ready_i   (probed_ready),
+        .result_o         (probed)
+    );
+  end
 
   message_delivery #(
       .DEPTH        (DEPTH),
@@ -213,7 +274,8 @@ module message_engine #(
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .DIRECT       (Direct),
-      .FLIGHTS      (Flights)
+      .FLIGHTS      (Flights),
+      .REFUSES      (MATCHERS != 0)
   ) u_delivery (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),

@@ -18,7 +18,7 @@ impl Block {
     /// Starts the model with all inputs low, and resets it.
     pub fn start(prefix: &'static str, lanes: usize, lane: usize) -> Self {
         let recipe = Recipe::new("rma", "rma_bench")
-            .blocks(&["abi", "common", "nic", "alpu", "fp", "rma"])
+            .blocks(&["abi", "common", "match", "nic", "alpu", "fp", "rma"])
             .source("rma/bench/rma_bench.sv");
         Self::of(&recipe, prefix, lanes, lane)
     }

@@ -489,7 +489,7 @@ struct Bench {
 impl Bench {
     fn new(lane: usize, name: &'static str) -> Self {
         let recipe = Recipe::new("rma-atomic", "rma_atomic_bench")
-            .blocks(&["abi", "common", "nic", "alpu", "fp", "rma"])
+            .blocks(&["abi", "common", "match", "nic", "alpu", "fp", "rma"])
             .source("rma/bench/rma_atomic_bench.sv");
         let mut rng = Random::new(name);
         let origin = rng.random::<u32>() / MEMORY * MEMORY;

@@ -197,7 +197,7 @@ impl Bench {
     fn new(config: Config, name: &'static str) -> Self {
         let mut rng = Random::new(name);
         let recipe = Recipe::new("rma-coprocessor", "rma_coprocessor_bench")
-            .blocks(&["abi", "common", "nic", "alpu", "fp", "rma"])
+            .blocks(&["abi", "common", "match", "nic", "alpu", "fp", "rma"])
             .source("rma/bench/rma_coprocessor_bench.sv")
             .param("DATA_W", 32 * config.beat as u64);
         let block = Block::of(&recipe, "cop", LANES, config.lane);

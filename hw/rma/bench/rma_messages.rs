@@ -162,7 +162,7 @@ impl Bench {
     fn new(config: Config, name: &'static str) -> Self {
         let mut rng = Random::new(name);
         let recipe = Recipe::new("rma-messages", "rma_messages_bench")
-            .blocks(&["abi", "common", "nic", "alpu", "fp", "rma"])
+            .blocks(&["abi", "common", "match", "nic", "alpu", "fp", "rma"])
             .source("rma/bench/rma_messages_bench.sv")
             .param("PAYLOAD_WORDS", u64::from(config.payload / 4))
             .param("COMMAND_DEPTH", config.commands.into())

@@ -37,6 +37,10 @@ module rma_coprocessor #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// Matchers of each rank's match store; 0: queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// Cycles from grant to data up to which reads go on at one per cycle.
     parameter int unsigned MEM_LATENCY = 1,
     /// 1: there is a unit for accumulates; 0: accumulates are refused.
@@ -360,6 +364,8 @@ module rma_coprocessor #(
       .FRAGMENT     (FRAGMENT),
       .MATCH_CELLS  (MATCH_CELLS),
       .MATCH_BLOCK  (MATCH_BLOCK),
+      .MATCHERS     (MATCHERS),
+      .PAIRS        (PAIRS),
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS)
   ) u_messages (

@@ -10,6 +10,10 @@ module rma_messages #(
     parameter int unsigned MATCH_CELLS = 16,
     /// Cells of a block of the matching units.
     parameter int unsigned MATCH_BLOCK = 8,
+    /// Matchers of each rank's match store; 0: queues with matching units.
+    parameter int unsigned MATCHERS = 0,
+    /// Queue pairs of the match store, a power of two from 2 to 128.
+    parameter int unsigned PAIRS = 16,
     /// Bytes of node memory, a power of two.
     parameter int unsigned NODE_BYTES = 1048576,
     /// Payload words of an extended packet, a power of two.
@@ -85,6 +89,8 @@ module rma_messages #(
         .DEPTH        (MESSAGES),
         .CELLS        (MATCH_CELLS),
         .BLOCK        (MATCH_BLOCK),
+        .MATCHERS     (MATCHERS),
+        .PAIRS        (PAIRS),
         .FRAGMENT     (FRAGMENT),
         .NODE_BYTES   (NODE_BYTES),
         .PAYLOAD_WORDS(PAYLOAD_WORDS)

@@ -7,8 +7,8 @@
 //! [`Bound`] describes the bound.
 
 use alcor::{
-    Causes, Cluster, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank, Region, Request,
-    Rights, Source, Tag,
+    Causes, Cluster, Communicator, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank,
+    Region, Request, Rights, Source, Tag,
 };
 
 use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
@@ -36,6 +36,8 @@ const REST: u64 = 4000;
 const TAG: u32 = 1000;
 /// Tag of no message.
 const ABSENT: u32 = 5;
+/// Communicators with messages at the same time: each has a queue pair of its own.
+const BUSY: u32 = 8;
 /// First tag of unmatched messages.
 const UNMATCHED: u32 = 2000;
 /// Bytes of a message on the wire besides its payload: four words.
@@ -160,6 +162,18 @@ pub fn rows(
     measure(&[format!("put-during-walk-{walked}")], &|bench| {
         bench.put(walked - 1, true)
     })?;
+    let walked = info.message_depth / 2;
+    for walks in [false, true] {
+        let kind = if walks { "during" } else { "without" };
+        measure(&[format!("send-{kind}-walk-{walked}")], &|bench| {
+            bench.send_beside(walked, walks)
+        })?;
+    }
+    if info.queue_pairs > BUSY {
+        measure(&[format!("match-rate-{}", info.matchers)], &|bench| {
+            bench.match_rate()
+        })?;
+    }
     for depth in DEPTHS {
         measure(&[format!("match-depth-{depth}")], &|bench| {
             bench.depth(depth)
@@ -351,6 +365,120 @@ impl Bench<'_> {
         let limit = self.bound.received(8) + self.bound.back();
         let note = format!("put of 8 bytes behind a message; {walk}");
         Ok(vec![figure(put).limit(limit).note(note)])
+    }
+
+    /// Latency of a message of 8 bytes behind an empty message of another communicator. During a
+    /// walk, the empty message searches `entries` posted receives.
+    fn send_beside(&self, entries: u32, walks: bool) -> Measurement {
+        let [_, received] = self.cycles(|rank| {
+            let me = rank.pid().0;
+            let buffer = buffer(rank)?;
+            empty(rank, &buffer)?;
+            let other = rank.world()?.dup(rank)?;
+            let nothing = rank.alloc::<u8>(0)?;
+            rank.lab().match_thresholds(None, None)?;
+            let entries = if walks { entries } else { 1 };
+            let (mut unmatched, mut posted) = (Vec::new(), None);
+            if me == 1 {
+                for number in 0..entries {
+                    unmatched.push(rank.irecv(0, UNMATCHED + number, nothing.clone())?);
+                }
+                posted = Some(other.irecv(rank, 0, TAG, buffer.clone())?);
+            }
+            let begin = start(rank)?;
+            let mut end = None;
+            if me == 0 {
+                let first = rank.isend(GlobalRank(1), UNMATCHED + entries - 1, &nothing)?;
+                let second = other.isend(rank, 1, TAG, &buffer)?;
+                rank.wait_all([first, second])?;
+                end = Some((rank.now()?, None));
+            } else if let Some(posted) = posted {
+                let status = rank.wait_message(posted)?;
+                end = Some((rank.now()?, Some(status)));
+            }
+            let span = finish(rank, begin, end, &buffer)?;
+            if let Some(last) = unmatched.pop() {
+                rank.wait_message(last)?;
+            }
+            for receive in unmatched {
+                rank.cancel(&receive)?;
+                rank.wait_message(receive)?;
+            }
+            let usual = Some(POSTED_THRESHOLD_LENGTH_VALUE as u16);
+            rank.lab().match_thresholds(usual, usual)?;
+            rank.barrier()?;
+            other.free(rank)?;
+            Ok(span)
+        })?;
+        let walk = if walks {
+            format!("{entries} receives are walked")
+        } else {
+            "one receive is walked".into()
+        };
+        let limit = self.bound.received(8);
+        let note = format!("8 bytes behind a message of another communicator; {walk}");
+        Ok(vec![figure(received).limit(limit).note(note)])
+    }
+
+    /// Entries up to and including each match, in a cycle, from the additional time of additional
+    /// messages: [`BUSY`] communicators with as many posted receives each as there is room for.
+    fn match_rate(&self) -> Measurement {
+        let (few, most) = (4, 10);
+        // The library's posted receives use three quarters of the entries at most.
+        let front = self.job.info().message_depth * 3 / 4 / BUSY - most - 2;
+        let take = |messages: u32| {
+            let cycles = self.job.run(self.job.ranks(), |rank| {
+                let me = rank.pid().0;
+                let world = rank.world()?;
+                let busy = (0..BUSY).map(|_| world.dup(rank));
+                let busy = busy.collect::<Result<Vec<Communicator>, Error>>()?;
+                let nothing = rank.alloc::<u8>(0)?;
+                let (mut unmatched, mut receives, mut sends) = (Vec::new(), Vec::new(), Vec::new());
+                for communicator in busy.iter().filter(|_| me == 1) {
+                    for number in 0..front {
+                        let tag = UNMATCHED + number;
+                        unmatched.push(communicator.irecv(rank, 0, tag, nothing.clone())?);
+                    }
+                    for _ in 0..messages {
+                        receives.push(communicator.irecv(rank, 0, TAG, nothing.clone())?);
+                    }
+                }
+                rest(rank)?;
+                rank.barrier()?;
+                for _ in 0..messages {
+                    for communicator in busy.iter().filter(|_| me == 0) {
+                        sends.push(communicator.isend(rank, 1, TAG, &nothing)?);
+                    }
+                }
+                rank.barrier()?;
+                rank.wait_all(sends)?;
+                for receive in receives {
+                    rank.wait_message(receive)?;
+                }
+                let end = rank.lab().epoch_cycles()?;
+                for receive in unmatched {
+                    rank.cancel(&receive)?;
+                    rank.wait_message(receive)?;
+                }
+                rank.barrier()?;
+                for communicator in busy {
+                    communicator.free(rank)?;
+                }
+                Ok(end)
+            })?;
+            Ok::<u32, MeasureError>(cycles.into_iter().max().unwrap_or_default())
+        };
+        let (short, long) = (take(few)?, take(most)?);
+        let entries = (most - few) * BUSY * (front + 1);
+        let cycles = long.saturating_sub(short).max(1);
+        let matchers = f64::from(self.job.info().matchers);
+        let a_message = f64::from(front + 1) / self.bound.interval(0);
+        let note = format!(
+            "entries a cycle, {BUSY} communicators, each match at place {}",
+            front + 1
+        );
+        let row = figure(f64::from(entries) / f64::from(cycles));
+        Ok(vec![row.limit(matchers.min(a_message)).note(note)])
     }
 
     /// Latency of a message of 8 bytes and its receive, which start together, behind `depth`
