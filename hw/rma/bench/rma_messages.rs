@@ -1548,11 +1548,13 @@ fn rma_messages_registers() {
     let mut program = Program::begin(bench);
     for round in 0..soak(8) {
         program.bench.set_paces();
-        for _ in 0..8 {
+        for _ in 0..80 {
             for at in 0..RANKS {
-                program.bench.disturb(at);
+                if program.bench.nodes[at].host.len() < 4 {
+                    program.bench.disturb(at);
+                }
             }
-            program.traffic(30);
+            program.traffic(3);
         }
         if round % 4 == 3 {
             program.clean();
@@ -1582,6 +1584,7 @@ impl Bench {
     fn disturb(&mut self, at: usize) {
         let near = |rng: &mut Random, value: u32| match rng.random_range(0..4) {
             0 => rng.random(),
+            1 | 2 => value ^ 1 << rng.random_range(0..32),
             _ => value.wrapping_add(rng.random_range(0..8)).wrapping_sub(2),
         };
         let (head, retired) = (self.read(at, rank::CQ_HEAD), self.read(at, rank::RETIRED));
