@@ -856,6 +856,13 @@ fn extended(config: Config) {
     for (slot, base) in bases.into_iter().enumerate() {
         assert_eq!(bench.register(base, None, 0), (0, slot as u32));
     }
+    // After a reset, all operands are zero.
+    for (opcode, is_get) in [(Opcode::XPut, false), (Opcode::XGet, true)] {
+        bench.command(opcode, x_commit::SLOT.put(2) | x_commit::ID.put(5));
+        bench.drain();
+        let expected = extended_packets(&bench, is_get, 0, 2, 5, [0; 3]);
+        assert_eq!(bench.take_sent(REQUEST), [expected[0].0.clone()]);
+    }
     for round in 0..soak(20) {
         if round > 0 {
             bench.set_paces();
