@@ -108,6 +108,9 @@ struct Bench {
     into: [[Vec<u64>; 2]; RANKS],
     /// Number of cycles in which a request was held outside a rank that was being cleared.
     kept_out: u64,
+    /// A request is under way; recalls by sender and receiver.
+    sending: [bool; RANKS],
+    recalls: [[u32; RANKS]; RANKS],
     pages: [Page; RANKS],
     /// Whether registers are compared with `pages` in each cycle, and with what chance else.
     watches: bool,
@@ -202,6 +205,8 @@ impl Bench {
             out: Default::default(),
             into: Default::default(),
             kept_out: 0,
+            sending: Default::default(),
+            recalls: Default::default(),
             pages: Default::default(),
             watches: false,
             watched: 0,
@@ -438,6 +443,13 @@ impl Bench {
         if sent {
             let word = self.plane(at, plane, "tx_data_o");
             let last = self.plane(at, plane, "tx_last_o") == 1;
+            if plane == REQUEST {
+                let is_message = word >> 21 & 7 == PacketType::Message as u32;
+                if !self.sending[at] && is_message && message::RECALL.get(word) == 1 {
+                    self.recalls[at][message::DPID.get(word) as usize] += 1;
+                }
+                self.sending[at] = !last;
+            }
             let due = now + self.crossing;
             let network = &mut self.nodes[at].network[plane];
             match &mut self.damage {
@@ -1330,6 +1342,7 @@ impl Program {
         let resets = rank::reset_state::COUNT.get(self.bench.read(victim, rank::RESET_STATE));
         self.bench
             .register(victim, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+        self.bench.recalls[victim] = Default::default();
         let start = self.bench.dut.cycle();
         while !self.bench.nodes[victim].host.is_empty()
             || rank::reset_state::BUSY.get(self.bench.read(victim, rank::RESET_STATE)) == 1
@@ -1348,6 +1361,7 @@ impl Program {
         }
         let node = &mut self.bench.nodes[victim];
         (node.tail, node.commands) = (0, 0);
+        assert_eq!(self.bench.recalls[victim], [1; RANKS], "rank {victim}");
         self.is_fresh(victim, (resets + 1) & 0xff);
         let left = self.bench.bytes(victim, 0, RING);
 
