@@ -608,6 +608,9 @@ impl Bench {
                 assert_eq!(field.get(state), 0, "{place}: RESET_STATE {state:#x}");
             }
         }
+        // Offsets without a register, and registers that are only written.
+        let none = self.rng.random_range(0x440..0x600) & !3;
+        assert_eq!(self.read(at, none), 0, "{place}: {none:#x}");
         let Some(before) = page.seen else { return seen };
         assert_eq!(
             irq,
