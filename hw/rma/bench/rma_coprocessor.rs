@@ -467,6 +467,12 @@ impl Bench {
         let parts = self.config.beat;
         if self.block.is("read_valid_o") && read {
             let address = self.block.word("read_address_o");
+            // A beat may begin before its first byte, also where that is the first of node memory.
+            let place = (address + self.config.beat as u32) & ((1 << 30) - 1);
+            assert!(
+                place <= NODE_BYTES / 4 + self.config.beat as u32,
+                "a read of {address:#x}, which is outside node memory"
+            );
             let words = self.beat(address);
             self.flight.grant((address, words), &mut *self.rng);
         }
@@ -850,6 +856,13 @@ fn extended(config: Config) {
     for (slot, base) in bases.into_iter().enumerate() {
         assert_eq!(bench.register(base, None, 0), (0, slot as u32));
     }
+    // After a reset, all operands are zero.
+    for (opcode, is_get) in [(Opcode::XPut, false), (Opcode::XGet, true)] {
+        bench.command(opcode, x_commit::SLOT.put(2) | x_commit::ID.put(5));
+        bench.drain();
+        let expected = extended_packets(&bench, is_get, 0, 2, 5, [0; 3]);
+        assert_eq!(bench.take_sent(REQUEST), [expected[0].0.clone()]);
+    }
     for round in 0..soak(20) {
         if round > 0 {
             bench.set_paces();
@@ -859,12 +872,12 @@ fn extended(config: Config) {
             let is_get = bench.rng.random();
             let payload = config.payload;
             let length = match bench.rng.random_range(0..5) {
-                0 => bench.rng.random_range(0..9),
+                0 => [0, bench.rng.random_range(0..9)][bench.rng.random_range(0..2)],
                 1 => (payload * bench.rng.random_range(1..3) + bench.rng.random_range(0..7))
                     .saturating_sub(3),
                 _ => bench.rng.random_range(0..4 * payload),
             };
-            let laddr = if bench.rng.random_bool(0.2) {
+            let laddr = if bench.rng.random_bool(if length == 0 { 0.7 } else { 0.2 }) {
                 // Up to the end of node memory, and from its start.
                 [NODE_BYTES - length, 0][bench.rng.random_range(0..2)]
             } else {
@@ -1290,6 +1303,26 @@ fn refusals(config: Config) {
             (7, unknown)
         ]
     );
+    // Without a message engine, no id of a message exists, and there is nothing to be cancelled.
+    for (at, opcode) in [
+        Opcode::XSend,
+        Opcode::XAnnounce,
+        Opcode::XReceive,
+        Opcode::XProbe,
+        Opcode::XCancel,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        bench.command(opcode, x_commit::ID.put(at as u32));
+        bench.drain();
+        let refused = (at as u32, Status::BadId as u32);
+        let expected: &[_] = match opcode {
+            Opcode::XCancel => &[],
+            _ => &[refused],
+        };
+        assert_eq!(bench.completions(), expected, "{opcode:?}");
+    }
     // The refused command has used the base.
     bench.extended(Opcode::XPut, me, 0, 8, [0, 0, 4]);
     bench.drain();

@@ -108,6 +108,9 @@ struct Bench {
     into: [[Vec<u64>; 2]; RANKS],
     /// Number of cycles in which a request was held outside a rank that was being cleared.
     kept_out: u64,
+    /// A request is under way; recalls by sender and receiver.
+    sending: [bool; RANKS],
+    recalls: [[u32; RANKS]; RANKS],
     pages: [Page; RANKS],
     /// Whether registers are compared with `pages` in each cycle, and with what chance else.
     watches: bool,
@@ -202,6 +205,8 @@ impl Bench {
             out: Default::default(),
             into: Default::default(),
             kept_out: 0,
+            sending: Default::default(),
+            recalls: Default::default(),
             pages: Default::default(),
             watches: false,
             watched: 0,
@@ -438,6 +443,13 @@ impl Bench {
         if sent {
             let word = self.plane(at, plane, "tx_data_o");
             let last = self.plane(at, plane, "tx_last_o") == 1;
+            if plane == REQUEST {
+                let is_message = word >> 21 & 7 == PacketType::Message as u32;
+                if !self.sending[at] && is_message && message::RECALL.get(word) == 1 {
+                    self.recalls[at][message::DPID.get(word) as usize] += 1;
+                }
+                self.sending[at] = !last;
+            }
             let due = now + self.crossing;
             let network = &mut self.nodes[at].network[plane];
             match &mut self.damage {
@@ -596,6 +608,9 @@ impl Bench {
                 assert_eq!(field.get(state), 0, "{place}: RESET_STATE {state:#x}");
             }
         }
+        // Offsets without a register, and registers that are only written.
+        let none = self.rng.random_range(0x440..0x600) & !3;
+        assert_eq!(self.read(at, none), 0, "{place}: {none:#x}");
         let Some(before) = page.seen else { return seen };
         assert_eq!(
             irq,
@@ -1330,6 +1345,7 @@ impl Program {
         let resets = rank::reset_state::COUNT.get(self.bench.read(victim, rank::RESET_STATE));
         self.bench
             .register(victim, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+        self.bench.recalls[victim] = Default::default();
         let start = self.bench.dut.cycle();
         while !self.bench.nodes[victim].host.is_empty()
             || rank::reset_state::BUSY.get(self.bench.read(victim, rank::RESET_STATE)) == 1
@@ -1348,6 +1364,7 @@ impl Program {
         }
         let node = &mut self.bench.nodes[victim];
         (node.tail, node.commands) = (0, 0);
+        assert_eq!(self.bench.recalls[victim], [1; RANKS], "rank {victim}");
         self.is_fresh(victim, (resets + 1) & 0xff);
         let left = self.bench.bytes(victim, 0, RING);
 
@@ -1548,11 +1565,13 @@ fn rma_messages_registers() {
     let mut program = Program::begin(bench);
     for round in 0..soak(8) {
         program.bench.set_paces();
-        for _ in 0..8 {
+        for _ in 0..80 {
             for at in 0..RANKS {
-                program.bench.disturb(at);
+                if program.bench.nodes[at].host.len() < 4 {
+                    program.bench.disturb(at);
+                }
             }
-            program.traffic(30);
+            program.traffic(3);
         }
         if round % 4 == 3 {
             program.clean();
@@ -1582,6 +1601,7 @@ impl Bench {
     fn disturb(&mut self, at: usize) {
         let near = |rng: &mut Random, value: u32| match rng.random_range(0..4) {
             0 => rng.random(),
+            1 | 2 => value ^ 1 << rng.random_range(0..32),
             _ => value.wrapping_add(rng.random_range(0..8)).wrapping_sub(2),
         };
         let (head, retired) = (self.read(at, rank::CQ_HEAD), self.read(at, rank::RETIRED));
