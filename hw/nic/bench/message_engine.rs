@@ -293,15 +293,11 @@ struct Bench {
     direct: [u64; 3],
     /// Receives with a copy or a fetch in progress.
     flights: Vec<u16>,
-<<<<<<< HEAD
-    /// Words of the packet in progress of a fetch. The packet's task comes with its last word.
-=======
     /// The pair of the fetch in progress.
-    fetched: Option<Pair>,
-    /// Words of the fetch in progress. The task of a packet comes with the packet's last word.
->>>>>>> a50c0c9c0c9e8384461da62da06357811f0f4394
+    fetching: Option<Pair>,
+    /// Words of the packet in progress of the fetch. The packet's task comes with its last word.
     words: VecDeque<(u32, bool)>,
-    /// Bytes of that fetch in earlier packets, and in this one.
+    /// Bytes of the fetch in earlier packets, and in this one.
     fetched: u32,
     expected: Vec<Completion>,
     /// Source, id and status.
@@ -426,7 +422,7 @@ impl Bench {
             stored: [0; 2],
             direct: [0; 3],
             flights: Vec::new(),
-            fetched: None,
+            fetching: None,
             words: VecDeque::new(),
             fetched: 0,
             expected: Vec::new(),
@@ -936,10 +932,10 @@ impl Bench {
         self.met(command, held, verdict == Verdict::Direct, search);
     }
 
-    /// Begins the next packet of a fetch. Each packet except the last ends at the end of a payload.
-    fn fetch(&mut self, pair: &Pair) {
+    /// The words of a fetch's packet that begins at `offset`, and its bytes. Each packet except the last
+    /// ends at the end of a payload.
+    fn packet(&self, pair: &Pair, offset: u32) -> ([(u32, bool); 4], u32) {
         let message = pair.held.message;
-        let offset = self.fetched;
         let left = message.length.min(pair.receive.capacity) - offset;
         let to = pair.receive.address.wrapping_add(offset);
         let most = 4 * self.shape.payload_words - to % 4;
@@ -956,8 +952,8 @@ impl Bench {
         } else {
             left
         };
-        self.words = [(head, false), (offset, false), (length, false), (to, true)].into();
-        self.fetched += left.min(most);
+        let words = [(head, false), (offset, false), (length, false), (to, true)];
+        (words, left.min(most))
     }
 
     // A cycle.
@@ -1294,40 +1290,32 @@ impl Bench {
         let task = self.is("task_valid_o") && self.is("task_ready_i");
         assert!(head || !task, "{place}: a task without its word");
         if head {
-<<<<<<< HEAD
             self.times.word = self.dut.cycle();
+            let found = (self.word("head_o"), task);
             if self.words.is_empty() {
-                let pair = *self.begin.front().expect("a pair to be fetched");
-                assert_eq!(pair.way, Way::Fetch, "{place}");
-                self.tally.fetches += u64::from(self.fetched == 0);
-                self.fetch(&pair);
+                if self.fetching.is_none() {
+                    let is_it = |&at: &usize| {
+                        let pair = &self.begin[at];
+                        let is_next = pair.way == Way::Fetch && self.is_next(at);
+                        is_next && self.packet(pair, 0).0[0] == found
+                    };
+                    let at = (0..self.begin.len()).find(is_it);
+                    let at =
+                        at.unwrap_or_else(|| panic!("{place}: {found:x?} of {:x?}", self.begin));
+                    self.fetching = self.begin.remove(at);
+                    self.tally.fetches += 1;
+                }
+                let pair = self.fetching.expect("a pair");
+                let (words, bytes) = self.packet(&pair, self.fetched);
+                self.words = words.into();
+                self.fetched += bytes;
             }
             let expected = self.words.pop_front();
-            let found = (self.word("head_o"), task);
-            assert_eq!(Some(found), expected, "{place}: {:x?}", self.begin.front());
-            let pair = *self.begin.front().expect("a pair to be fetched");
+            assert_eq!(Some(found), expected, "{place}: {:x?}", self.fetching);
+            let pair = self.fetching.expect("a pair");
             let kept = pair.held.message.length.min(pair.receive.capacity);
             if self.words.is_empty() && self.fetched == kept {
-                self.fetched = 0;
-                self.begin.pop_front();
-=======
-            let found = (self.word("head_o"), task);
-            if self.words.is_empty() {
-                let is_it = |&at: &usize| {
-                    let pair = &self.begin[at];
-                    pair.way == Way::Fetch && self.is_next(at) && self.fetch(pair)[0] == found
-                };
-                let at = (0..self.begin.len()).find(is_it);
-                let at = at.unwrap_or_else(|| panic!("{place}: {found:x?} of {:x?}", self.begin));
-                self.fetched = self.begin.remove(at);
-                self.words = self.fetch(&self.fetched.expect("a pair"));
-                self.tally.fetches += 1;
-            }
-            let expected = self.words.pop_front();
-            assert_eq!(Some(found), expected, "{place}: {:x?}", self.fetched);
-            if self.words.is_empty() {
-                let pair = self.fetched.take().expect("a pair");
->>>>>>> a50c0c9c0c9e8384461da62da06357811f0f4394
+                (self.fetching, self.fetched) = (None, 0);
                 self.flights.push(pair.receive.id);
             }
         }
