@@ -1605,7 +1605,9 @@ impl Bench {
             _ => value.wrapping_add(rng.random_range(0..8)).wrapping_sub(2),
         };
         let (head, retired) = (self.read(at, rank::CQ_HEAD), self.read(at, rank::RETIRED));
-        let (register, data) = match self.rng.random_range(0..5) {
+        let (register, data) = match self.rng.random_range(0..6) {
+            // An offset without a register.
+            5 => (self.rng.random_range(0x4c0..0x600) & !3, self.rng.random()),
             0 => (rank::IRQ_ENABLE, self.rng.random()),
             1 => (rank::CQ_WAKE, near(&mut self.rng, head)),
             2 => (rank::RETIRED_WAKE, near(&mut self.rng, retired)),
