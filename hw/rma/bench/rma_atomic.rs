@@ -1136,9 +1136,7 @@ impl Bench {
             "in_last_i",
             offer.map_or(noise & 1, |(_, last)| last.into()),
         );
-        // A beat that waits is not withdrawn from the Head FIFO.
-        let may_hold = self.in_packet || !self.waits || self.holds;
-        self.holds ^= self.rng.random_bool(self.hold_chance) && may_hold;
+        self.holds ^= self.rng.random_bool(self.hold_chance);
         self.holds &= self.hold_chance > 0.0;
         let holds = self.holds;
         self.block.set("hold_i", holds);
@@ -1244,10 +1242,10 @@ impl Bench {
         self.refusals -= u64::from(self.block.is("refused_o"));
         self.malformed -= u64::from(self.block.is("malformed_o"));
         let ready = self.block.is("in_ready_o");
-        self.waits = offer.is_some() && !ready;
-        if holds && !self.in_packet {
-            assert!(!ready, "{place}: a packet is let in");
-        }
+        // A beat that waits for the Head FIFO is let in.
+        let is_let_in = !holds || self.in_packet || self.waits;
+        assert!(is_let_in || !ready, "{place}: a packet is let in");
+        self.waits = offer.is_some() && is_let_in && !ready;
         if let Some((_, last)) = self.beats.take(ready) {
             self.in_packet = !last;
         }

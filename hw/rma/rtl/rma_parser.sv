@@ -22,7 +22,7 @@ module rma_parser #(
     /// Synchronous reset, active low.
     input  logic              rst_ni,
 
-    /// No packet is let in that has not begun to come in.
+    /// No packet is let in whose first beat has not been offered before.
     input  logic              hold_i,
     /// From the router: a beat is offered.
     input  logic              in_valid_i,
@@ -62,7 +62,7 @@ module rma_parser #(
   localparam int unsigned LogHeads = $clog2(HEADS);
 
   logic in_packet_d, in_packet_q;
-  logic let_in, in_valid, in_ready, taken;
+  logic let_in, in_valid, in_ready, taken, waits_q;
   alcor_abi_pkg::x_header_t in_header;
   alcor_abi_pkg::x_old_t in_old;
   logic heads_empty, payload_room, payload_in, payload_empty;
@@ -73,13 +73,15 @@ module rma_parser #(
   // All headers have their type in the same place.
   assign in_header   = in_data_i[31:0];
   assign in_old      = in_data_i[31:0];
-  assign let_in      = in_packet_q || !hold_i;
+  // A beat that waits for the Head FIFO is not withdrawn.
+  assign let_in      = in_packet_q || waits_q || !hold_i;
   assign in_valid    = in_valid_i && let_in;
   assign in_ready_o  = in_ready && let_in;
   assign taken       = in_valid && in_ready;
   assign in_packet_d = taken ? !in_last_i : in_packet_q;
 
   always_ff @(posedge clk_i) begin
+    waits_q <= rst_ni && in_valid && !in_ready;
     if (!rst_ni) in_packet_q <= 1'b0;
     else in_packet_q <= in_packet_d;
     if (!in_packet_q) carries_q <= carries;
