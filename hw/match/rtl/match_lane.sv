@@ -215,6 +215,10 @@ module match_lane #(
   logic [AGE_W-1:0] walk_age, best_age, ahead;
   logic op_by_id;
 
+  logic hit_waits, outdated, hit_leaves, best_q;
+  logic [ContextW-1:0] best_context_q;
+  logic [AGE_W-1:0] best_age_q, behind;
+
   // A search is fresh for its first BURST entries. Fresh searches go before others, which have every fourth cycle all
   // the same. Other searches have turns of 4 * BURST entries. Long turns let searches end one after the other, so that
   // the next operations of their pairs begin while the other searches go on.
@@ -386,7 +390,7 @@ module match_lane #(
         end
       end
       if (hit) pending_q[walk_context_q] <= 1'b1;
-      if (hit_valid_o && hit_ready_i) pending_q[hit_context_o] <= 1'b0;
+      if (hit_leaves) pending_q[hit_context_o] <= 1'b0;
       if (start_i && !start_empty_i && start_count != '0) begin
         alive_q[start_context_i] <= 1'b1;
         wants_q[start_context_i] <= 1'b1;
@@ -395,7 +399,20 @@ module match_lane #(
   end
 
   // ---------------------------------------------------------------------------------------- the hits
+  // A hit leaves in the cycle after another lane has reported an older entry for its context.
   logic hits_ready;
+
+  assign behind      = best_age_q - hit_age_o;
+  assign outdated    = hit_waits && best_q && best_context_q == hit_context_o && behind[AGE_W-1];
+  assign hit_valid_o = hit_waits && !outdated;
+  assign hit_leaves  = outdated || (hit_valid_o && hit_ready_i);
+
+  always_ff @(posedge clk_i) begin
+    best_context_q <= best_context_i;
+    best_age_q     <= best_age_i;
+    if (!rst_ni) best_q <= 1'b0;
+    else best_q <= best_i;
+  end
 
   fifo #(
       .WIDTH(ContextW + AGE_W),
@@ -406,8 +423,8 @@ module match_lane #(
       .valid_i(hit),
       .ready_o(hits_ready),
       .data_i ({walk_context_q, walk_age}),
-      .valid_o(hit_valid_o),
-      .ready_i(hit_ready_i),
+      .valid_o(hit_waits),
+      .ready_i(hit_leaves),
       .data_o ({hit_context_o, hit_age_o}),
       .empty_o(),
       .usage_o()

@@ -1983,17 +1983,18 @@ fn message_engine_limits() {
         bench.arrivals.extend(ids.map(message));
         bench.settle();
     };
+    let post = |context, tag, id| Command {
+        op: Op::Receive,
+        source: None,
+        context,
+        tag: Some(tag),
+        address: 64,
+        capacity: 64,
+        id,
+        defer: false,
+    };
     let receive = |bench: &mut Bench, context, tag, id| {
-        bench.commands.push(Command {
-            op: Op::Receive,
-            source: None,
-            context,
-            tag: Some(tag),
-            address: 64,
-            capacity: 64,
-            id,
-            defer: false,
-        });
+        bench.commands.push(post(context, tag, id));
         bench.settle();
     };
     fn state(bench: &mut Bench, pair: u32) -> (u32, u32, u32) {
@@ -2030,6 +2031,16 @@ fn message_engine_limits() {
     bench.limit(3, 3, NEVER);
     receive(&mut bench, 3, 60, 4);
     assert_eq!(state(&mut bench, 3), (3, 3, 0));
+    // Receives of another pair enter while others are refused, whose ids are free afterwards.
+    bench.commands.set_pace(Pace::Chance(0.5));
+    for id in 10..30 {
+        let both = [post(3, 60, id), post(4, 60, id + 20)];
+        bench.commands.extend(both);
+    }
+    bench.settle();
+    bench.commands.extend((10..30).map(|id| post(5, 60, id)));
+    bench.settle();
+    assert_eq!((state(&mut bench, 4).0, state(&mut bench, 5).0), (20, 20));
     bench.clean();
 }
 

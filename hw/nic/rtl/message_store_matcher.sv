@@ -284,7 +284,7 @@ module message_store_matcher #(
 
   // A command waits for a cycle in which its entry is read, while no entry is freed: it may be that of the command. A
   // recall waits for the command on offer, a flush for all messages that have arrived.
-  assign begins  = looked_q && !dropping && !recalls;
+  assign begins  = looked_q && !dropping;
   assign offers  = offers_q || (begins && !is_flush && !bad);
   assign flushes = begins && is_flush && !waiting_valid;
   assign refuses = begins && bad && !retire_valid_i && !freeing && !result_valid_o;
@@ -340,6 +340,7 @@ module message_store_matcher #(
   );
 
   // ---------------------------------------------------------------------------------------------- results
+  // An entry of a receive is taken from the acceptance of the receive until its message is delivered.
   // A result, with what was read by its entry: the buffer of the receive found, or the message that a probe has found.
   logic valid_q, port_q, done, is_message, is_probe, is_drop, found, refused, matched, dropped, cancels, frees, freed_q;
   logic completes, change;
@@ -362,10 +363,10 @@ module message_store_matcher #(
   // The entry of a receive is free before its completion is offered.
   assign frees      = cancels || (refused && port_q);
   assign completes  = (valid_q && is_probe) || (frees && freed_q);
-  // An entry changes in a cycle in which no receive enters.
-  assign change     = (matched || (frees && !freed_q)) && !enters;
+  // An entry is freed in a cycle in which no receive enters.
+  assign change     = frees && !freed_q && !enters;
   // The engine counts one refused message in a cycle.
-  assign done       = valid_q && !(matched && enters) && !(frees && !freed_q) &&
+  assign done       = valid_q && !(frees && !freed_q) &&
                       !(completes && (bad_valid_q || !result_ready_i)) &&
                       !(refused && is_message && arrival_valid_i && arrival_refused_o);
   assign cancel_ends = done && port_q && !is_probe && !is_drop && (cancels || status_q == MsNone);
@@ -384,9 +385,9 @@ module message_store_matcher #(
       .enter_i       (enters),
       .buffer_i      (command_i.buffer),
       .queue_i       (enters),
-      .cancel_i      (change && frees),
-      .match_i       (change && matched),
-      .match_entry_i (is_message ? found_q : entry_q),
+      .cancel_i      (change),
+      .match_i       (1'b0),
+      .match_entry_i ('0),
       .retire_valid_i(free_valid),
       .retire_ready_o(free_ready),
       .retire_i      (freed),
