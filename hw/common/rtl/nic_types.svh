@@ -205,6 +205,8 @@
     logic        valid;
     /// There is no receive: the message is dropped.
     logic        dropped;
+    /// With `dropped`: the message is refused for lack of room. Otherwise it is recalled.
+    logic        refused;
     /// The payload goes to the receive buffer without a fragment.
     logic        direct;
     /// The receive.

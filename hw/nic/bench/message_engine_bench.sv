@@ -199,11 +199,7 @@ module message_engine_bench #(
 
   assign arrival_ready_o     = from_engine.arrival_ready;
   assign arrival_refused_o   = from_engine.arrival_refused;
-  if (MATCHERS == 0) begin : g_queues
-    assign begins_o = u_engine.g_queues.u_matcher.pops;
-  end else begin : g_store
-    assign begins_o = u_engine.g_store.u_matcher.pops;
-  end
+  assign begins_o            = u_engine.g_matcher.u_matcher.pops;
   assign verdict_valid_o     = from_engine.verdict_valid;
   assign verdict_o           = from_engine.verdict.kind;
   assign verdict_address_o   = from_engine.verdict.address;

@@ -24,10 +24,10 @@
   (* hierconn *) logic [DEPTH*PairW-1:0] \u_pairs.words_q ;
   (* hierconn *) logic [$clog2(DEPTH+1)-1:0] \u_pairs.usage_o ;
   for (genvar i = 0; i < DEPTH; i++) begin : g_waits
-    logic dropped;
+    logic dropped, refused;
     logic [EntryW-1:0] receive, message;
     logic [11:0] stored;
-    assign {dropped, receive, message, stored} = \u_pairs.words_q [i*PairW+:PairW];
+    assign {dropped, refused, receive, message, stored} = \u_pairs.words_q [i*PairW+:PairW];
     assign waits[i] = 32'(i) < 32'(\u_pairs.usage_o ) && !dropped && receive == my_receive;
   end
 

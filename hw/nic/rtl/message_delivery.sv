@@ -23,8 +23,6 @@ module message_delivery #(
     parameter int unsigned DIRECT = 8,
     /// Copies and fetches that may be under way.
     parameter int unsigned FLIGHTS = 8,
-    /// 1: a dropped pair whose receive is 1 is a refused message.
-    parameter bit REFUSES = 1'b0,
     /// Width of an entry; derived, not to be set.
     localparam int unsigned EntryW = $clog2(DEPTH)
 ) (
@@ -99,7 +97,7 @@ module message_delivery #(
   localparam int unsigned FragmentW = $clog2(FRAGMENT);
   localparam int unsigned FlightW = $clog2(FLIGHTS + 1);
   localparam int unsigned MessageW = 1 + 8 + 26 + 32 + 16;
-  localparam int unsigned PairW = 1 + 2 * EntryW + 12;
+  localparam int unsigned PairW = 2 + 2 * EntryW + 12;
   localparam logic [31:0] Buffer = 32'(NODE_BYTES - DEPTH * FRAGMENT);
 
   // ------------------------------------------------------------------------------------------- entries
@@ -155,7 +153,7 @@ module message_delivery #(
   );
 
   // --------------------------------------------------------------------------------- what waits to begin
-  logic pair_valid, pair_ready, pair_room, pair_dropped;
+  logic pair_valid, pair_ready, pair_room, pair_dropped, pair_refused;
   logic [EntryW-1:0] pair_receive, pair_message;
   // While a pair waits its message's entry is taken, and so is that of each payload that is stored meanwhile:
   // these are 1024 at most, so the count is never mistaken for one of the past.
@@ -163,8 +161,9 @@ module message_delivery #(
 
   fifo #(.WIDTH(PairW), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_pairs (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(pair_i.valid && !pair_i.direct), .ready_o(pair_room),
-      .data_i({pair_i.dropped, pair_i.receive[EntryW-1:0], pair_i.message[EntryW-1:0], pair_i.stored}),
-      .valid_o(pair_valid), .ready_i(pair_ready), .data_o({pair_dropped, pair_receive, pair_message, pair_stored}), .empty_o(), .usage_o()
+      .data_i({pair_i.dropped, pair_i.refused, pair_i.receive[EntryW-1:0], pair_i.message[EntryW-1:0], pair_i.stored}),
+      .valid_o(pair_valid), .ready_i(pair_ready),
+      .data_o({pair_dropped, pair_refused, pair_receive, pair_message, pair_stored}), .empty_o(), .usage_o()
   );
 
   // ----------------------------------------------------------------------------------- what waits to end
@@ -193,10 +192,10 @@ module message_delivery #(
   } end_e;
 
   end_e end_d, end_q;
-  alcor_abi_pkg::status_e status_q, dropped_status;
+  alcor_abi_pkg::status_e status_q, empty_status;
   logic [EntryW-1:0] end_receive_q, end_message_q, begin_message_q, met;
   logic [2:0] told_d, told_q, tells;
-  logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty, begin_dropped_q, end_dropped_q;
+  logic empty_valid, end_reads, takes_direct, takes_moved, takes_empty, begin_dropped_q, begin_refused_q, end_dropped_q;
   logic defers, deferred_q;
   logic [EntryW-1:0] empty_receive_q;
 
@@ -232,7 +231,7 @@ module message_delivery #(
 
   always_ff @(posedge clk_i) begin
     if (end_q == EndIdle) begin
-      status_q      <= takes_moved ? moved_status : takes_direct ? direct_status : deferred_q ? ST_DEFERRED : ST_OK;
+      status_q      <= takes_moved ? moved_status : takes_direct ? direct_status : empty_status;
       end_receive_q <= takes_moved ? moved_receive : takes_direct ? direct_receive : empty_receive_q;
       end_dropped_q <= takes_empty && begin_dropped_q;
     end
@@ -265,8 +264,7 @@ module message_delivery #(
     completion_o.length      = end_length_q;
   end
   assign ack_o.rank          = end_source_q;
-  assign dropped_status      = (REFUSES && end_receive_q[0]) ? ST_NO_ROOM : ST_RANK_RESET;
-  assign ack_o.status        = end_dropped_q ? dropped_status : (status_q == ST_DEFERRED) ? ST_DEFERRED : ST_OK;
+  assign ack_o.status        = (end_dropped_q || status_q == ST_DEFERRED) ? status_q : ST_OK;
   assign ack_o.id            = end_id_q;
   assign retire_o.receive    = 10'(end_receive_q);
   assign retire_o.dropped    = end_dropped_q;
@@ -389,6 +387,7 @@ module message_delivery #(
 
   assign empty_valid     = begin_q == BeginEmpty;
   assign empty_receive_q = begin_receive_q;
+  assign empty_status    = begin_refused_q ? ST_NO_ROOM : begin_dropped_q ? ST_RANK_RESET : deferred_q ? ST_DEFERRED : ST_OK;
   assign copy_valid_o    = begin_q == BeginCopy;
   assign copy_o.from     = Buffer + (32'(begin_message_q) << FragmentW);
   assign copy_o.to       = to_q;
@@ -400,6 +399,7 @@ module message_delivery #(
       begin_receive_q <= pair_receive;
       begin_message_q <= pair_message;
       begin_dropped_q <= pair_dropped;
+      begin_refused_q <= pair_refused;
     end
     if (begin_q == BeginRead) begin
       begin_source_q <= source;

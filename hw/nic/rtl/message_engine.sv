@@ -175,7 +175,7 @@ module message_engine #(
   alcor_abi_pkg::copy_t copy;
   alcor_abi_pkg::acknowledgement_t ack;
 
-  if (MATCHERS == 0) begin : g_queues
+  if (MATCHERS == 0) begin : g_matcher
     message_matcher #(
         .DEPTH     (DEPTH),
         .CELLS     (CELLS),
@@ -214,7 +214,7 @@ module message_engine #(
         .result_o         (probed)
     );
     assign pair_state = '0;
-  end else begin : g_store
+  end else begin : g_matcher
     alcor_abi_pkg::rank_queue_pair_limits_t limits;
     logic [$clog2(PAIRS)-1:0] pair_q;
 
@@ -274,8 +274,7 @@ module message_engine #(
       .NODE_BYTES   (NODE_BYTES),
       .PAYLOAD_WORDS(PAYLOAD_WORDS),
       .DIRECT       (Direct),
-      .FLIGHTS      (Flights),
-      .REFUSES      (MATCHERS != 0)
+      .FLIGHTS      (Flights)
   ) u_delivery (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),

@@ -339,6 +339,7 @@ module message_matcher #(
 
   // A pair: of a message that has found its receive, or of a receive that has found its message; or one to be dropped.
   assign pair_o.dropped = state_q == StDropping;
+  assign pair_o.refused = 1'b0;
   assign pair_o.valid   = matched ||
                           ((state_q == StPosting || state_q == StDropping) && unexpected_done && unexpected_found);
   assign pair_o.receive = matched ? 10'(found_receive_q) : 10'(receive_q);

@@ -86,7 +86,7 @@ module message_store_matcher #(
     output alcor_abi_pkg::enter_receive_t    receive_o,
     /// The message that arrives is entered.
     output alcor_abi_pkg::enter_message_t    message_o,
-    /// A matched pair: a receive and its message. With `dropped`, a receive of 1: the message is refused.
+    /// A matched pair: a receive and its message, or a message that is recalled or refused.
     output alcor_abi_pkg::pair_t             pair_o,
 
     /// A delivered pair, whose entries are to be freed.
@@ -340,7 +340,6 @@ module message_store_matcher #(
   );
 
   // ---------------------------------------------------------------------------------------------- results
-  // An entry of a receive is taken from the acceptance of the receive until its message is delivered.
   // A result, with what was read by its entry: the buffer of the receive found, or the message that a probe has found.
   logic valid_q, port_q, done, is_message, is_probe, is_drop, found, refused, matched, dropped, cancels, frees, freed_q;
   logic completes, change;
@@ -371,6 +370,7 @@ module message_store_matcher #(
                       !(refused && is_message && arrival_valid_i && arrival_refused_o);
   assign cancel_ends = done && port_q && !is_probe && !is_drop && (cancels || status_q == MsNone);
 
+  // The entry of a receive is taken from the acceptance of the receive until its message is delivered.
   message_receives #(
       .DEPTH(DEPTH)
   ) u_receives (
@@ -409,7 +409,8 @@ module message_store_matcher #(
 
   assign pair_o.dropped = !matched;
   assign pair_o.valid   = done && (matched || dropped || (refused && is_message));
-  assign pair_o.receive = !matched ? 10'(refused) : is_message ? 10'(found_q) : 10'(entry_q);
+  assign pair_o.refused = refused;
+  assign pair_o.receive = is_message ? 10'(found_q) : 10'(entry_q);
   assign pair_o.message = is_message ? 10'(entry_q) : 10'(found_q);
 
   assign counts_o.posted     = posted_q;

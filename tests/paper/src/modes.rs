@@ -11,10 +11,11 @@
 use std::sync::Arc;
 
 use alcor::{
-    Board, BoardLayer, Cluster, Communicator, Cycle, Error, GlobalRank, HostRing, Job, LocalRank,
-    Operation, Port, PortLayer, Rank, Request, Result,
+    Board, BoardLayer, Cluster, Communicator, GlobalRank, HostRing, Job, LocalRank, Operation,
+    Port, PortLayer, Rank, Request, Result,
 };
 
+use crate::path::{ROUNDS, check, pattern, ping_pong};
 use crate::report::Row;
 use crate::rma::MeasureError;
 
@@ -83,8 +84,6 @@ impl PortLayer for InterruptingPort {
 
 /// Lengths of the rows over size, in bytes.
 const SIZES: [usize; 6] = [8, 64, 256, 1024, 8192, 65536];
-/// Operations that are measured together, after one that sets up operands.
-const ROUNDS: u64 = 4;
 /// Receives that are posted before a stream, and messages of the stream.
 const WINDOW: usize = 64;
 /// Maximum length of a stream in bytes.
@@ -209,37 +208,6 @@ fn other(rank: &Rank, peer: u32) -> Option<GlobalRank> {
     }
 }
 
-fn pattern(source: GlobalRank, bytes: usize) -> Vec<u8> {
-    (0..bytes)
-        .map(|at| (at as u32 * 7 + source.0) as u8)
-        .collect()
-}
-
-/// Cycles of [`ROUNDS`] round trips.
-fn ping_pong(rank: &mut Rank, peer: u32, bytes: usize) -> Result<u64> {
-    let mut began = Cycle(0);
-    if let Some(other) = other(rank, peer) {
-        let mine = pattern(rank.pid(), bytes);
-        for round in 0..=ROUNDS {
-            if round == 1 {
-                began = rank.now()?;
-            }
-            let mut found = vec![0; bytes];
-            if rank.pid() == GlobalRank(0) {
-                rank.send(other, 1, &mine[..])?;
-                rank.recv(other, 1, &mut found[..])?;
-            } else {
-                rank.recv(other, 1, &mut found[..])?;
-                rank.send(other, 1, &mine[..])?;
-            }
-            check("ping-pong", found == pattern(other, bytes))?;
-        }
-    }
-    let ended = rank.now()?;
-    rank.barrier()?;
-    Ok(ended.0 - began.0)
-}
-
 /// Cycles of a stream whose receives are posted, after a stream that is not measured.
 fn stream(
     rank: &mut Rank,
@@ -255,7 +223,7 @@ fn stream(
         None => (false, false),
     };
     let other = other.unwrap_or(rank.pid());
-    let mine = rank.alloc_from(&pattern(rank.pid(), bytes))?;
+    let mine = rank.alloc_from(&pattern(rank.pid().0, bytes))?;
     let inbox = rank.alloc::<u8>(bytes)?;
     let mut cycles = 0;
     for _ in 0..2 {
@@ -278,15 +246,7 @@ fn stream(
     }
     check(
         "stream",
-        !receives || rank.read_vec(&inbox)? == pattern(other, bytes),
+        !receives || rank.read_vec(&inbox)? == pattern(other.0, bytes),
     )?;
     Ok(cycles)
-}
-
-fn check(what: &str, holds: bool) -> Result<()> {
-    if holds {
-        Ok(())
-    } else {
-        Err(Error::program(format!("{what}: wrong data")))
-    }
 }

@@ -15,7 +15,7 @@ use crate::report::Row;
 use crate::rma::MeasureError;
 
 /// Operations that are measured together, after one that sets up operands.
-const ROUNDS: u64 = 4;
+pub(crate) const ROUNDS: u64 = 4;
 /// Bytes of a long put.
 const LONG: usize = 1 << 20;
 
@@ -122,7 +122,7 @@ pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, Measure
         rows.push(Row::new("put-8-interrupts", per_put(found.work[3])).note("a put"));
         let cycles = job.run(2, barriers)?.swap_remove(0);
         rows.push(Row::new("barrier-us", micros(cycles)).note("two ranks"));
-        let cycles = job.run(2, messages)?.swap_remove(0);
+        let cycles = job.run(2, |rank| ping_pong(rank, 1, 8))?.swap_remove(0);
         rows.push(
             Row::new("send-recv-8-us", micros(cycles) / 2.0)
                 .note("half a round trip, from host memory to host memory"),
@@ -170,7 +170,7 @@ fn long_row(name: &str, job: &Job) -> std::result::Result<Row, MeasureError> {
         .note("from host memory to another rank of the board"))
 }
 
-fn check(what: &str, holds: bool) -> Result<()> {
+pub(crate) fn check(what: &str, holds: bool) -> Result<()> {
     if holds {
         Ok(())
     } else {
@@ -237,24 +237,38 @@ fn barriers(rank: &mut Rank) -> Result<u64> {
     Ok(rank.now()?.0 - began.0)
 }
 
-fn messages(rank: &mut Rank) -> Result<u64> {
-    let (me, peer) = (rank.pid().0, GlobalRank(1 - rank.pid().0));
+/// Cycles of [`ROUNDS`] round trips of a message between rank 0 and `peer`, from host memory to host
+/// memory. Other ranks take no part.
+pub(crate) fn ping_pong(rank: &mut Rank, peer: u32, bytes: usize) -> Result<u64> {
+    let other = match rank.pid().0 {
+        0 => peer,
+        me if me == peer => 0,
+        _ => return Ok(0),
+    };
+    let mine = pattern(rank.pid().0, bytes);
     let mut began = 0;
     for round in 0..=ROUNDS {
         if round == 1 {
             began = rank.now()?.0;
         }
-        let mut found = [0_u64];
-        if me == 0 {
-            rank.send(peer, 1, &[round + 5])?;
-            rank.recv(peer, 1, &mut found)?;
+        let mut found = vec![0; bytes];
+        if other == peer {
+            rank.send(GlobalRank(other), 1, &mine[..])?;
+            rank.recv(other, 1, &mut found[..])?;
         } else {
-            rank.recv(peer, 1, &mut found)?;
-            rank.send(peer, 1, &found)?;
+            rank.recv(other, 1, &mut found[..])?;
+            rank.send(GlobalRank(other), 1, &mine[..])?;
         }
-        check("ping-pong", found == [round + 5])?;
+        check("ping-pong", found == pattern(other, bytes))?;
     }
     Ok(rank.now()?.0 - began)
+}
+
+/// The message of a rank.
+pub(crate) fn pattern(source: u32, bytes: usize) -> Vec<u8> {
+    (0..bytes)
+        .map(|at| (at as u32 * 7 + source) as u8)
+        .collect()
 }
 
 fn allreduces(rank: &mut Rank) -> Result<u64> {
