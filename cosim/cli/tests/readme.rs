@@ -348,6 +348,53 @@ fn operations_behind_pcie_are_as_measured() {
     }
 }
 
+/// The column of `rma4-pairs` in the document of the message engine, and the README's figures of it.
+#[test]
+fn messages_with_queue_pairs_are_as_measured() {
+    let document = include_str!("../../../hw/nic/doc/nic.md");
+    let (_, table) = document
+        .split_once("| row | what | rma4-pairs | rma4?MESSAGES=512 |\n")
+        .expect("the table");
+    let (table, _) = table.split_once("\n\n").expect("its end");
+    let shown: Vec<(&str, &str)> = table
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            (cells[1].trim_matches('`'), cells[3])
+        })
+        .collect();
+    assert_eq!(shown.len(), 10, "rows of the document");
+    let names: Vec<&str> = shown.iter().map(|&(name, _)| name).collect();
+    let rows = names.join(",");
+    let figures = measure(&["messages", "--config", "rma4-pairs", "--rows", &rows]);
+    let figure = |name: &str, decimals: usize| {
+        let found = figures[name]["measured"].as_f64().expect("a figure");
+        format!("{found:.decimals$}")
+    };
+    for (name, cell) in shown {
+        let decimals = cell.split_once('.').map_or(0, |(_, rest)| rest.len());
+        assert_eq!(cell, figure(name, decimals), "nic.md, row {name}");
+    }
+    for text in [
+        format!(
+            "another communicator takes {} cycles, as without that search",
+            figure("send-during-walk-256", 0)
+        ),
+        format!(
+            "`send-8` takes {} cycles, `rate-pair` is {}.",
+            figure("send-8", 0),
+            figure("rate-pair", 0)
+        ),
+    ] {
+        assert!(README.contains(&text), "README: {text}");
+    }
+    assert_eq!(
+        figure("send-during-walk-256", 0),
+        figure("send-without-walk-256", 0)
+    );
+}
+
 /// Compares the table of `bench modes`: the row of `ring2`, and in the full tier all rows.
 #[test]
 fn modes_of_completion_are_as_measured() {

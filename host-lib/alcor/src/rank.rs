@@ -22,7 +22,7 @@ use crate::takeover::{NoPort, take_over};
 use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{
-    AbortReason, Activity, Board, BoardInfo, Cluster, Communicator, Cycle, Datatype, Error,
+    AbortReason, Activity, Board, BoardInfo, Causes, Cluster, Communicator, Cycle, Datatype, Error,
     GlobalRank, Lab, LocalRank, Options, PageOffset, Port, Region, Result, identify,
 };
 
@@ -373,14 +373,20 @@ impl Rank {
         )
     }
 
-    /// Aborts the run, unless the run is aborted already, and leaves it. If the run survives deaths,
+    /// Aborts the run, unless the run has ended already, and leaves it. If the run survives deaths,
     /// the rank dies instead: its port is dropped without leave.
+    ///
+    /// A run ends with the death of a peer, too. An abort after a death would hide the death from
+    /// ranks that learn of the abort first.
     pub(crate) fn give_up(&mut self, reason: AbortReason) -> Result<()> {
         if self.progress.deaths.are_survived() && !self.progress.is_aborted() {
             self.left = true;
             return Ok(());
         }
-        self.progress.abort(reason)?;
+        let peers = self.progress.port.wait(Causes::NONE, Cycle(0));
+        if !matches!(peers, Err(Error::PeerDied { .. })) {
+            self.progress.abort(reason)?;
+        }
         self.leave()
     }
 

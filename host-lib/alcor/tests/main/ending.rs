@@ -2,14 +2,15 @@
 
 use std::io::{self, BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 use std::{env, thread};
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
-    AbortReason, Awaited, Board, Causes, Cycle, Error, GlobalRank, Job, JobError, LocalRank,
-    Opcode, Options, Rank, Rights,
+    AbortReason, Awaited, Board, BoardLayer, Causes, Cycle, Error, GlobalRank, Job, JobError,
+    LocalRank, Opcode, Options, PageOffset, Port, PortLayer, Rank, Rights, Wake,
 };
 
 use crate::{right, run, run_with};
@@ -174,7 +175,7 @@ fn an_abort_ends_every_wait() {
 }
 
 /// Attaches a rank of a board, as a process does.
-fn attach(board: &Arc<SoftBoard>, local: u32, ranks: u32) -> Result<Rank, Error> {
+fn attach<B: Board + 'static>(board: &Arc<B>, local: u32, ranks: u32) -> Result<Rank, Error> {
     let board: Arc<dyn Board> = board.clone();
     let pid = GlobalRank(local);
     Rank::attach(board, LocalRank(local), pid, ranks, &Options::default())
@@ -226,6 +227,82 @@ fn a_rank_that_an_abort_ends_is_not_dead() {
         }
     });
     peer_errors.assert_all_aborted(3, 0, AbortReason(42));
+}
+
+/// A board whose rank 0 learns of a death in another process; the other ranks do not know yet.
+struct HearsFirst {
+    below: Arc<dyn Board>,
+    has_heard: Arc<AtomicBool>,
+}
+
+struct HearsFirstPort {
+    below: Box<dyn Port>,
+    has_heard: Arc<AtomicBool>,
+}
+
+impl BoardLayer for HearsFirst {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.below
+    }
+    fn attach(self: Arc<Self>, rank: LocalRank) -> alcor::Result<Box<dyn Port>> {
+        let below = Arc::clone(&self.below).attach(rank)?;
+        if rank != LocalRank(0) {
+            return Ok(below);
+        }
+        let has_heard = Arc::clone(&self.has_heard);
+        Ok(Box::new(HearsFirstPort { below, has_heard }))
+    }
+}
+
+impl PortLayer for HearsFirstPort {
+    fn below(&mut self) -> &mut dyn Port {
+        &mut *self.below
+    }
+    fn wait(&mut self, awaited: Causes, deadline: Cycle) -> alcor::Result<Wake> {
+        if self.has_heard.load(Ordering::Relaxed) {
+            return Err(Error::PeerDied {
+                board: "other".into(),
+                rank: GlobalRank(7),
+            });
+        }
+        self.below.wait(awaited, deadline)
+    }
+}
+
+/// Processes learn of a death at different times. The process that learns of it first ends without
+/// an abort, so that the others name the dead rank, too.
+#[test]
+fn a_rank_that_ends_because_of_a_death_aborts_nothing() {
+    for is_dropped in [true, false] {
+        let has_heard = Arc::<AtomicBool>::default();
+        let below = SoftBoard::new(2);
+        let board = Arc::new(HearsFirst {
+            below: below.clone(),
+            has_heard: Arc::clone(&has_heard),
+        });
+        below.expect(2).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut rank = attach(&board, 1, 2)?;
+                // The watchdog ends the barrier that rank 0 does not enter.
+                while rank.barrier().is_ok() {}
+                Ok::<(), Error>(())
+            });
+            let mut rank = attach(&board, 0, 2).unwrap();
+            has_heard.store(true, Ordering::Relaxed);
+            let error = rank.barrier().unwrap_err();
+            assert!(matches!(error, Error::PeerDied { .. }), "{error}");
+            if is_dropped {
+                drop(rank);
+            } else {
+                rank.finish().unwrap_err();
+            }
+        });
+        let status = below.read32(PageOffset(alcor_abi::board::STATUS)).unwrap();
+        // The watchdog of rank 1 has aborted the run.
+        let by = alcor_abi::board::status::ABORT_RANK.get(status);
+        assert_eq!(GlobalRank(by), GlobalRank(1));
+    }
 }
 
 /// A port that is dropped before its rank has left the run is that of a process that ended.
