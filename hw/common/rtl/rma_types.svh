@@ -471,6 +471,22 @@
   typedef struct packed {
     /// The second write of a paper command.
     logic        second;
+    /// The opcode is known.
+    logic        known;
+    /// A collective command: a barrier, a registration or a deregistration.
+    logic        collective;
+    /// With `collective`: a barrier.
+    logic        barrier;
+    /// A command of the paper: PUT-1, PUT-n or GET.
+    logic        paper;
+    /// The command of an extended operation.
+    logic        extended;
+    /// An operand of an extended operation.
+    logic        operand;
+    /// The command is X_SEND or X_ANNOUNCE.
+    logic        message;
+    /// The command is X_SEND.
+    logic        eager;
     /// The command is X_GET.
     logic        x_get;
     /// The command is X_PUT, X_GET or an accumulate.

@@ -161,6 +161,7 @@ module rma_atomic #(
   assign carried_out = taken_q && came_all && !refused_i;
 
   rma_atomic_operation u_operation (
+      .clk_i      (clk_i),
       .operation_i(operation_i.operation),
       .wide_i     (wide),
       .old_i      (old_q),

@@ -1,10 +1,13 @@
 import alcor_abi_pkg::*;
 
-/// The operation of an atomic command: from the word as it is to the word as it will be. Combinational.
+/// The operation of an atomic command: from the word as it is to the word as it will be.
 ///
-/// Of a word of 32 bits the lower half of each value counts, and the upper half of the result means nothing.
+/// The operation is decoded in one cycle and carried out in the next ones. Of a word of 32 bits the lower half of each value
+/// counts, and the upper half of the result means nothing.
 module rma_atomic_operation (
-    /// The operation; an unknown code does not change the word.
+    /// Clock.
+    input  logic        clk_i,
+    /// The operation, a cycle before the values; an unknown code does not change the word.
     input  logic [3:0]  operation_i,
     /// The word has 64 bits, else 32.
     input  logic        wide_i,
@@ -20,31 +23,65 @@ module rma_atomic_operation (
     output logic [63:0] new_o
 );
 
-  logic is_signed, equal, less;
-  logic old_sign, value_sign;
-  logic [64:0] old_extended, value_extended;
+  typedef enum logic [2:0] {
+    Value,
+    Sum,
+    And,
+    Or,
+    Xor
+  } source_e;
 
-  // Words of 32 bits are extended to 64, and both to a bit more, so that one signed comparison serves all four kinds.
-  assign is_signed      = operation_i == AT_MIN || operation_i == AT_MAX;
-  assign old_sign       = is_signed && (wide_i ? old_i[63] : old_i[31]);
-  assign value_sign     = is_signed && (wide_i ? value_i[63] : value_i[31]);
-  assign old_extended   = {old_sign, wide_i ? old_i[63:32] : {32{old_sign}}, old_i[31:0]};
-  assign value_extended = {value_sign, wide_i ? value_i[63:32] : {32{value_sign}}, value_i[31:0]};
-  assign less           = $signed(old_extended) < $signed(value_extended);
-  assign equal          = old_i[31:0] == compare_i[31:0] && (old_i[63:32] == compare_i[63:32] || !wide_i);
-  assign writes_o       = operation_i != AT_COMPARE_SWAP || equal;
+  // ---------------------------------------------------------------- decoded
+
+  source_e source_q;
+  // The word stays as it is, where it is less than the value and where it is not.
+  logic keeps_less_q, keeps_other_q;
+  logic adds_q, is_signed_q, needs_equal_q;
+
+  always_ff @(posedge clk_i) begin
+    adds_q        <= operation_i == AT_ADD;
+    is_signed_q   <= operation_i == AT_MIN || operation_i == AT_MAX;
+    needs_equal_q <= operation_i == AT_COMPARE_SWAP;
+    keeps_less_q  <= operation_i == AT_MIN || operation_i == AT_MIN_UNSIGNED || operation_i > AT_MAX_UNSIGNED;
+    keeps_other_q <= operation_i == AT_MAX || operation_i == AT_MAX_UNSIGNED || operation_i > AT_MAX_UNSIGNED;
+    unique case (operation_i)
+      AT_ADD:  source_q <= Sum;
+      AT_AND:  source_q <= And;
+      AT_OR:   source_q <= Or;
+      AT_XOR:  source_q <= Xor;
+      default: source_q <= Value;
+    endcase
+  end
+
+  // ---------------------------------------------------------------- carried out
+
+  logic equal, less, keeps;
+  logic old_sign, value_sign, carry;
+  logic [63:0] addend;
+  logic [64:0] sum;
+
+  // One adder sums, or subtracts the value from the word: then its carry says that the word is not less. The carry into bit
+  // 32 says so of words of 32 bits.
+  assign addend     = value_i ^ {64{!adds_q}};
+  assign sum        = {1'b0, old_i} + {1'b0, addend} + 65'(!adds_q);
+  assign carry      = wide_i ? sum[64] : sum[32] ^ old_i[32] ^ addend[32];
+  assign old_sign   = wide_i ? old_i[63] : old_i[31];
+  assign value_sign = wide_i ? value_i[63] : value_i[31];
+  assign less       = (old_sign != value_sign) ? old_sign == is_signed_q : !carry;
+  assign keeps      = less ? keeps_less_q : keeps_other_q;
+
+  assign equal    = old_i[31:0] == compare_i[31:0] && (old_i[63:32] == compare_i[63:32] || !wide_i);
+  assign writes_o = !needs_equal_q || equal;
 
   always_comb begin
-    unique case (operation_i)
-      AT_SWAP, AT_COMPARE_SWAP: new_o = value_i;
-      AT_ADD:  new_o = old_i + value_i;
-      AT_AND:  new_o = old_i & value_i;
-      AT_OR:   new_o = old_i | value_i;
-      AT_XOR:  new_o = old_i ^ value_i;
-      AT_MIN, AT_MIN_UNSIGNED: new_o = less ? old_i : value_i;
-      AT_MAX, AT_MAX_UNSIGNED: new_o = less ? value_i : old_i;
-      default: new_o = old_i;
+    unique case (source_q)
+      Sum:     new_o = sum[63:0];
+      And:     new_o = old_i & value_i;
+      Or:      new_o = old_i | value_i;
+      Xor:     new_o = old_i ^ value_i;
+      default: new_o = value_i;
     endcase
+    if (keeps) new_o = old_i;
   end
 
 endmodule

@@ -78,10 +78,10 @@ module rma_collective #(
 
   assign opcode = ex1_i.command.opcode;
 
-  assign changes_table_o = valid_i && (opcode == OP_REGISTER || opcode == OP_DEREGISTER);
+  assign changes_table_o = valid_i && !ex1_i.barrier;
   assign refused_o       = valid_i && !begun_i;
   // The kernel takes the end of its barrier at once.
-  assign waits           = opcode == OP_BARRIER && barrier_pending_i && !ex1_i.command.kernel;
+  assign waits           = ex1_i.barrier && barrier_pending_i && !ex1_i.command.kernel;
   // No rank will come that could end the command: it ends here, and says so.
   assign ends_orphaned   = valid_i && begun_i && !waits && orphaned_i && !drain_i;
   assign fires           = sync_o.valid && offered_q[1] && sync_i.fire;
@@ -131,7 +131,7 @@ module rma_collective #(
   assign sync_o.slot   = slot;
 
   // A barrier that met another command ends, too, and says so: the host must not wait for it.
-  assign barrier_done_o  = (fires || ends_orphaned) && opcode == OP_BARRIER;
+  assign barrier_done_o  = (fires || ends_orphaned) && ex1_i.barrier;
   assign mismatch_o      = barrier_done_o && (ends_orphaned || sync_i.status != ST_OK);
   assign result_valid_o  = changes_table_o && done_o;
   assign result_status_o = refused_o ? ST_NOT_BEGUN : orphaned_i ? ST_RANK_RESET : sync_i.status;

@@ -124,16 +124,47 @@ module rma_front_end #(
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
 
-  logic ex1_valid_q, beyond, accumulate;
+  logic ex1_valid_q, beyond;
   logic [10:0] low_end;
-  alcor_abi_pkg::decoded_t ex1_q;
+  alcor_abi_pkg::decoded_t ex1_d, ex1_q;
 
   // A paper transfer is shorter than 1 KiB, so it ends beyond node memory only if it begins there or in the last KiB.
   // (Length 0, for which this does not hold, has a status of its own.)
   assign low_end = {1'b0, or_q.data[9:0]} + 11'({data8_i.length, 2'b00});
   assign beyond  = or_q.data[31:NodeW] != '0 || (or_q.data[NodeW-1:10] == '1 && low_end > 11'd1024);
 
-  assign accumulate = or_q.opcode == OP_X_ACCUMULATE || or_q.opcode == OP_X_FETCH_ACCUMULATE;
+  // Decoded here, where there is time for it: EX1 cuts packets.
+  always_comb begin
+    ex1_d         = '0;
+    ex1_d.second  = or_second_q;
+    ex1_d.match   = match_i;
+    ex1_d.slot    = match_slot_i;
+    ex1_d.beyond  = beyond;
+    ex1_d.data8   = data8_i;
+    ex1_d.command = or_q;
+    ex1_d.known   = 1'b1;
+    ex1_d.barrier = or_q.opcode == OP_BARRIER;
+    ex1_d.message = or_q.opcode == OP_X_SEND || or_q.opcode == OP_X_ANNOUNCE;
+    ex1_d.eager   = or_q.opcode == OP_X_SEND;
+    ex1_d.x_get   = or_q.opcode == OP_X_GET;
+    ex1_d.fetch   = or_q.opcode == OP_X_FETCH_ACCUMULATE;
+    ex1_d.atomic  = (or_q.opcode & 8'hE0) == OP_X_SWAP && or_q.opcode[3:0] <= AT_MAX_UNSIGNED;
+    ex1_d.accumulate = or_q.opcode == OP_X_ACCUMULATE || ex1_d.fetch;
+    ex1_d.x_transfer = or_q.opcode == OP_X_PUT || ex1_d.x_get || ex1_d.accumulate;
+    unique case (or_q.opcode)
+      OP_BARRIER, OP_REGISTER, OP_DEREGISTER: ex1_d.collective = 1'b1;
+      OP_PUT_1, OP_PUT_N, OP_GET: ex1_d.paper = 1'b1;
+      OP_X_PUT, OP_X_GET, OP_X_ACCUMULATE, OP_X_FETCH_ACCUMULATE: ex1_d.extended = 1'b1;
+      OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: ex1_d.extended = 1'b1;
+      OP_X_OFFSET, OP_X_LADDR, OP_X_LENGTH, OP_X_TAG: ex1_d.operand = 1'b1;
+      OP_X_OPERAND, OP_X_OPERAND_HIGH, OP_X_COMPARE, OP_X_COMPARE_HIGH: ex1_d.operand = 1'b1;
+      OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE, OP_X_WINDOW: ;
+      default: begin
+        ex1_d.known    = ex1_d.atomic;
+        ex1_d.extended = ex1_d.atomic;
+      end
+    endcase
+  end
 
   assign or_changes_table = or_valid_q && (or_q.opcode == OP_REGISTER || or_q.opcode == OP_DEREGISTER);
   assign or_moves         = or_valid_q && ex1_free && (!or_second_q || data8_valid_i);
@@ -147,20 +178,7 @@ module rma_front_end #(
     end else if (ex1_free) begin
       ex1_valid_q <= or_moves && !drain_i;
     end
-    if (or_moves) begin
-      ex1_q.second     <= or_second_q;
-      // Decoded here, where there is time for it: EX1 cuts packets.
-      ex1_q.x_get      <= or_q.opcode == OP_X_GET;
-      ex1_q.x_transfer <= or_q.opcode == OP_X_PUT || or_q.opcode == OP_X_GET || accumulate;
-      ex1_q.accumulate <= accumulate;
-      ex1_q.fetch      <= or_q.opcode == OP_X_FETCH_ACCUMULATE;
-      ex1_q.atomic     <= (or_q.opcode & 8'hE0) == OP_X_SWAP && or_q.opcode[3:0] <= AT_MAX_UNSIGNED;
-      ex1_q.match      <= match_i;
-      ex1_q.slot       <= match_slot_i;
-      ex1_q.beyond     <= beyond;
-      ex1_q.data8      <= data8_i;
-      ex1_q.command    <= or_q;
-    end
+    if (or_moves) ex1_q <= ex1_d;
   end
 
   assign ex1_valid_o = ex1_valid_q;

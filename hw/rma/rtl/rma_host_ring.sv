@@ -32,42 +32,44 @@ module rma_host_ring #(
   // Entries for which a copy has been asked.
   logic [31:0] copied_q;
   logic [31:0] due;
-  logic [15:0] mask, index, left;
-  logic [CountW-1:0] count;
-  logic asks;
+  // Of the place in a ring of 2^15 entries at most.
+  logic [14:0] mask_q, index, left;
+  logic [CountW-1:0] count, most_q;
+  logic behind, all, settled_q, asks;
 
-  always_comb begin
-    mask  = (16'd1 << settings_i.log2_entries) - 16'd1;
-    index = copied_q[15:0] & mask;
-    due   = state_i.head - copied_q;
-    // Entries from the index to the ring's end, less one.
-    left  = mask - index;
-    count = CountW'(ENTRIES);
-    if (left < 16'(ENTRIES)) count = CountW'(left) + 1'b1;
-    if (due < 32'(count)) count = CountW'(due);
-  end
-
-  assign asks = settings_i.copies && due != '0 && !state_i.clearing && !copy_q.valid;
+  assign index  = copied_q[14:0] & mask_q;
+  // Entries from the index to the ring's end, less one.
+  assign left   = mask_q - index;
+  assign behind = (state_i.head ^ copied_q) != '0;
+  assign due    = state_i.head - copied_q;
+  assign all    = due < 32'(most_q);
+  assign count  = all ? CountW'(due) : most_q;
+  // No copy begins in the cycle after another has begun, nor in the first with other settings: `most_q` is of the index.
+  assign asks   = settings_i.copies && settled_q && behind && !state_i.clearing && !copy_q.valid;
 
   always_ff @(posedge clk_i) begin
+    mask_q <= 15'((16'd1 << settings_i.log2_entries) - 16'd1);
+    most_q <= (32'(left) < ENTRIES) ? CountW'(left) + 1'b1 : CountW'(ENTRIES);
     if (asks) begin
-      copy_q.source      <= settings_i.base + {12'd0, index, 4'd0};
-      copy_q.destination <= settings_i.host + {44'd0, index, 4'd0};
+      copy_q.source      <= settings_i.base + {13'd0, index, 4'd0};
+      copy_q.destination <= settings_i.host + {45'd0, index, 4'd0};
       copy_q.bytes       <= 13'({count, 4'd0});
     end
     if (!rst_ni) begin
       copied_q     <= '0;
+      settled_q    <= 1'b0;
       copy_q.valid <= 1'b0;
     end else begin
-      if (asks) copied_q <= copied_q + 32'(count);
+      if (asks) copied_q <= all ? state_i.head : copied_q + 32'(most_q);
       if (!settings_i.copies) copied_q <= state_i.head;
       if (state_i.clearing) copied_q <= '0;
+      settled_q    <= settings_i.copies && !state_i.clearing;
       copy_q.valid <= asks || (copy_q.valid && !copy_ready_i);
     end
   end
 
   assign copy_o = copy_q;
-  assign idle_o = !copy_q.valid && (!settings_i.copies || due == '0);
+  assign idle_o = !copy_q.valid && (!settings_i.copies || !behind);
 
   `ALCOR_CHECK_PARAM(g_check_entries, ENTRIES >= 1 && ENTRIES <= 511, "rma_host_ring: ENTRIES must be 1 to 511")
   `ALCOR_STABLE(a_copy_stable, copy_o.valid, copy_ready_i, {copy_o.source, copy_o.destination, copy_o.bytes})

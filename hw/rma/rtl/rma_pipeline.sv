@@ -154,41 +154,19 @@ module rma_pipeline #(
       .busy_o         (front_busy)
   );
 
-  // ---------------------------------------------------------------- EX1: what kind of command
+  // ---------------------------------------------------------------- EX1
 
-  logic is_sync, is_paper, is_x, is_operand, is_known, is_pair;
-  logic pair_done, sync_done, x_done;
+  logic is_pair, pair_done, sync_done, x_done;
 
   assign opcode  = ex1.command.opcode;
-  assign is_pair = is_paper && ex1.second;
-
-  always_comb begin
-    is_sync    = 1'b0;
-    is_paper   = 1'b0;
-    is_x       = 1'b0;
-    is_operand = 1'b0;
-    is_known   = 1'b1;
-    unique case (opcode)
-      OP_BARRIER, OP_REGISTER, OP_DEREGISTER: is_sync = 1'b1;
-      OP_PUT_1, OP_PUT_N, OP_GET: is_paper = 1'b1;
-      OP_X_PUT, OP_X_GET, OP_X_ACCUMULATE, OP_X_FETCH_ACCUMULATE: is_x = 1'b1;
-      OP_X_SEND, OP_X_ANNOUNCE, OP_X_RECEIVE, OP_X_PROBE, OP_X_CANCEL: is_x = 1'b1;
-      OP_X_OFFSET, OP_X_LADDR, OP_X_LENGTH, OP_X_TAG: is_operand = 1'b1;
-      OP_X_OPERAND, OP_X_OPERAND_HIGH, OP_X_COMPARE, OP_X_COMPARE_HIGH: is_operand = 1'b1;
-      OP_SET_PID, OP_SET_NPROCS, OP_BEGIN_RUN, OP_END_RUN, OP_WINDOW_SIZE, OP_X_WINDOW: ;
-      default: begin
-        is_known = ex1.atomic;
-        is_x     = ex1.atomic;
-      end
-    endcase
-  end
+  assign is_pair = ex1.paper && ex1.second;
 
   // ---------------------------------------------------------------- a collective command that waits
 
   logic waits_q, sync_valid;
   alcor_abi_pkg::decoded_t waiting_q, sync;
 
-  assign sync_valid = waits_q || (ex1_valid && is_sync);
+  assign sync_valid = waits_q || (ex1_valid && ex1.collective);
   assign sync       = waits_q ? waiting_q : ex1;
 
   always_ff @(posedge clk_i) begin
@@ -197,12 +175,12 @@ module rma_pipeline #(
     else waits_q <= sync_valid && !sync_done;
   end
 
-  assign ex1_goes = ex1_valid && (!waits_q || is_x || is_operand);
+  assign ex1_goes = ex1_valid && (!waits_q || ex1.extended || ex1.operand);
 
   always_comb begin
     ex1_done = ex1_goes;
     if (is_pair) ex1_done = ex1_goes && pair_done;
-    if (is_x) ex1_done = x_done;
+    if (ex1.extended) ex1_done = x_done;
   end
 
   // ---------------------------------------------------------------- state of the run
@@ -249,7 +227,7 @@ module rma_pipeline #(
       .rank_i      (rank_i),
       .begun_i     (begun_q),
       .nprocs_i    (nprocs_q),
-      .first_i     (ex1_goes && is_paper && !ex1.second),
+      .first_i     (ex1_goes && ex1.paper && !ex1.second),
       .second_i    (ex1_goes && is_pair),
       .ex1_i       (ex1),
       .done_o      (pair_done),
@@ -323,8 +301,8 @@ module rma_pipeline #(
       .rank_i            (rank_i),
       .begun_i           (begun_q),
       .nprocs_i          (nprocs_q),
-      .valid_i           (ex1_goes && is_x),
-      .operand_i         (ex1_goes && !is_x),
+      .valid_i           (ex1_goes && ex1.extended),
+      .operand_i         (ex1_goes && !ex1.extended),
       .ex1_i             (ex1),
       .kernel_i          (kernel_i),
       .done_o            (x_done),
@@ -372,7 +350,7 @@ module rma_pipeline #(
   end
 
   assign events_o.retired        = retired;
-  assign events_o.bad_opcode     = (ex1_goes && !is_known) || broken;
+  assign events_o.bad_opcode     = (ex1_goes && !ex1.known) || broken;
   assign events_o.barrier_done   = barrier_done && !sync.command.kernel;
   assign events_o.mismatch       = mismatch && !sync.command.kernel;
   assign events_o.refused        = (ex1_goes && (pair_refused || pid_refused || run_refused)) ||
@@ -382,15 +360,18 @@ module rma_pipeline #(
   assign events_o.result_valid   = result_valid;
   assign events_o.result_status  = result_status;
   assign events_o.result_slot    = sync_o.slot;
-  assign events_o.kernel_done    = (ex1_goes && ex1_done && !is_sync && ex1.command.kernel) ||
+  assign events_o.kernel_done    = (ex1_goes && ex1_done && !ex1.collective && ex1.command.kernel) ||
                                    (sync_valid && sync_done && sync.command.kernel);
   assign events_o.kernel_barrier = (barrier_done || sync_refused) && sync.command.kernel;
   assign events_o.kernel_status  = sync_refused ? ST_NOT_BEGUN : orphaned_q ? ST_RANK_RESET : mismatch ? ST_MISMATCH : ST_OK;
 
   assign busy_o = front_busy || ex1_valid || waits_q || sending_o;
 
-  `ALCOR_IMPLIES(a_waits, waits_q, begun_q && (waiting_q.command.opcode == OP_BARRIER ||
-                 waiting_q.command.opcode == OP_REGISTER || waiting_q.command.opcode == OP_DEREGISTER))
+  // What the front end has decoded agrees with the opcode.
+  `ALCOR_IMPLIES(a_extended, ex1_valid && (ex1.extended || ex1.operand), opcode >= OP_X_OFFSET)
+  `ALCOR_IMPLIES(a_collective, ex1_valid && ex1.collective,
+                 ex1.barrier ? opcode == OP_BARRIER : opcode == OP_REGISTER || opcode == OP_DEREGISTER)
+  `ALCOR_IMPLIES(a_waits, waits_q, begun_q && waiting_q.collective)
   `ALCOR_CHECK_PARAM(g_check_node, (NODE_BYTES & (NODE_BYTES - 1)) == 0,
                      "rma_pipeline: NODE_BYTES must be a power of two")
 
@@ -406,7 +387,7 @@ module rma_pipeline #(
 `undef ALCOR_COVER_REFUSED
   `ALCOR_COVER(c_refused_number_of_another, ex1_goes && pid_refused)
   `ALCOR_COVER(c_refused_beyond_the_run, ex1_goes && run_refused)
-  `ALCOR_COVER(c_refused_unknown_command, ex1_goes && !is_known)
+  `ALCOR_COVER(c_refused_unknown_command, ex1_goes && !ex1.known)
 `endif
 
 endmodule

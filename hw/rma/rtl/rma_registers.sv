@@ -122,6 +122,7 @@ module rma_registers (
   alcor_abi_pkg::rank_events_t raised, events;
   logic [31:0] raised_bits;
   logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q;
+  logic refused_q;
   logic [3:0] passed_q;
   logic [3:0][31:0] words_q;
   alcor_abi_pkg::status_e result_status_q, error_status_q;
@@ -163,6 +164,7 @@ module rma_registers (
       barriers_q      <= '0;
       refused_in_q    <= '0;
       refused_out_q   <= '0;
+      refused_q       <= 1'b0;
       passed_q        <= '0;
       words_q         <= '0;
       result_status_q <= ST_OK;
@@ -184,9 +186,10 @@ module rma_registers (
       retired_q     <= retired_q + 32'(events_i.retired);
       barriers_q    <= barriers_q + 32'(events_i.barrier_done);
       refused_in_q  <= refused_in_q + 32'(request_refusal_i.refused) + 32'(reply_refusal_i.refused);
-      refused_out_q <= refused_out_q + 32'(events_i.refused || refused_x_i) + 32'(board_i.denied);
+      refused_out_q <= refused_out_q + 32'(refused_q) + 32'(board_i.denied);
       // A register apart: the handshakes are late in their cycle.
-      passed_q <= words_i;
+      refused_q <= events_i.refused || refused_x_i;
+      passed_q  <= words_i;
       for (int unsigned i = 0; i < 4; i++) words_q[i] <= words_q[i] + 32'(passed_q[i]);
       if (request_refusal_i.dropped) begin
         error_status_q <= request_refusal_i.status;

@@ -176,8 +176,8 @@ module rma_request_packet #(
   logic [31:0] whole;
   logic [1:0] whole_align;
 
-  assign whole       = (word_i == RwLength) ? head_i : left_q;
-  assign whole_align = (word_i == RwLength) ? offset_q[1:0] : head_i[1:0];
+  assign whole       = (ptype == PT_XGET) ? left_q : head_i;
+  assign whole_align = (ptype == PT_XGET) ? head_i[1:0] : offset_q[1:0];
 
   segmenter #(
       .PAYLOAD_WORDS(PAYLOAD_WORDS)

@@ -135,20 +135,20 @@ module rma_transfer #(
 
   assign commit      = ex1_i.command.data;
   assign message     = ex1_i.command.data;
-  assign is_get      = ex1_i.x_get;
-  assign is_transfer = ex1_i.x_transfer;
-  assign is_atomic   = ex1_i.atomic;
-  assign is_wide     = opcode[4];
-  assign compares    = opcode[3:0] == AT_COMPARE_SWAP;
-  assign misaligned  = operands.offset[1:0] != 2'd0 || (is_wide && operands.offset[2]);
+  assign is_get        = ex1_i.x_get;
+  assign is_transfer   = ex1_i.x_transfer;
+  assign is_atomic     = ex1_i.atomic;
+  assign is_wide       = opcode[4];
+  assign compares      = opcode[3:0] == AT_COMPARE_SWAP;
+  assign misaligned    = operands.offset[1:0] != 2'd0 || (is_wide && operands.offset[2]);
   assign is_accumulate = ex1_i.accumulate;
   assign fetches       = ex1_i.fetch;
-  assign is_eager    = opcode == OP_X_SEND;
-  assign is_message  = is_eager || opcode == OP_X_ANNOUNCE;
-  assign is_cancel   = opcode == OP_X_CANCEL;
-  assign has_buffer  = opcode != OP_X_PROBE && !is_atomic;
-  assign names_rank  = is_transfer || is_atomic || is_message || !operands.tag.any_source;
-  assign slot        = operands.window ? operands.window_slot : commit.slot;
+  assign is_eager      = ex1_i.eager;
+  assign is_message    = ex1_i.message;
+  assign is_cancel     = opcode == OP_X_CANCEL;
+  assign has_buffer    = opcode != OP_X_PROBE && !is_atomic;
+  assign names_rank    = is_transfer || is_atomic || is_message || !operands.tag.any_source;
+  assign slot          = operands.window ? operands.window_slot : commit.slot;
 
   // The command comes from the kernel.
   logic kernel;
@@ -217,21 +217,37 @@ module rma_transfer #(
       .end_lane_o()
   );
 
+  // What is wrong with the command.
+  logic bad_local, bad_length, bad_id, bad_alignment, bad_operation, bad_rank, not_registered;
+  // A message or an atomic operation is carried out.
+  logic at_once;
+
+  assign bad_local      = (operands.beyond && has_buffer) || (fetches && operands.old_beyond);
+  assign bad_length     = operands.too_long && is_eager;
+  assign bad_id         = !is_transfer && !is_atomic && id_bad;
+  assign bad_alignment  = (is_atomic && misaligned) || (is_accumulate && reduction_misaligned);
+  assign bad_operation  = is_accumulate && reduction_bad;
+  assign bad_rank       = (commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank;
+  assign not_registered = operands.window && !operands.window_match && (is_transfer || is_atomic);
+
   always_comb begin
     status_d = status_q;
     if (first_q) begin
       status_d = ST_OK;
-      if (operands.beyond && has_buffer) status_d = ST_BAD_LOCAL;
-      if (operands.too_long && is_eager) status_d = ST_BAD_LENGTH;
-      if (!is_transfer && !is_atomic && id_bad) status_d = ST_BAD_ID;
-      if (fetches && operands.old_beyond) status_d = ST_BAD_LOCAL;
-      if ((is_atomic && misaligned) || (is_accumulate && reduction_misaligned)) status_d = ST_BAD_ALIGNMENT;
-      if (is_accumulate && reduction_bad) status_d = ST_BAD_OPERATION;
-      if ((commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank) status_d = ST_BAD_RANK;
-      if (operands.window && !operands.window_match && (is_transfer || is_atomic)) status_d = ST_NOT_REGISTERED;
+      if (bad_local) status_d = ST_BAD_LOCAL;
+      if (bad_length) status_d = ST_BAD_LENGTH;
+      if (bad_id) status_d = ST_BAD_ID;
+      if (bad_alignment) status_d = ST_BAD_ALIGNMENT;
+      if (bad_operation) status_d = ST_BAD_OPERATION;
+      if (bad_rank) status_d = ST_BAD_RANK;
+      if (not_registered) status_d = ST_NOT_REGISTERED;
       if (!begun_i) status_d = ST_NOT_BEGUN;
     end
   end
+
+  // Without the order of the causes, which takes more levels. Neither is ever an accumulate.
+  assign at_once = (is_message && begun_i && !bad_rank && !bad_local && !bad_length && !id_bad) ||
+                   (is_atomic && begun_i && !bad_rank && !misaligned && !not_registered);
 
   // ---------------------------------------------------------------- header words
 
@@ -311,7 +327,7 @@ module rma_transfer #(
           step        = 1'b1;
           state_d     = Header;
           head_o      = is_atomic ? atomic_header : message_header;
-          if ((is_message || is_atomic) && status_d == ST_OK) begin
+          if (at_once) begin
             sends      = 1'b1;
             state_d    = Offset;
             announce_o = is_message && !is_eager;
