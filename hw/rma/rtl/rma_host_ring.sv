@@ -35,7 +35,7 @@ module rma_host_ring #(
   // Of the place in a ring of 2^15 entries at most.
   logic [14:0] mask_q, index, left;
   logic [CountW-1:0] count, most_q;
-  logic behind, all, settled_q, asks;
+  logic behind, all, asks;
 
   assign index  = copied_q[14:0] & mask_q;
   // Entries from the index to the ring's end, less one.
@@ -44,8 +44,8 @@ module rma_host_ring #(
   assign due    = state_i.head - copied_q;
   assign all    = due < 32'(most_q);
   assign count  = all ? CountW'(due) : most_q;
-  // No copy begins in the cycle after another has begun, nor in the first with other settings: `most_q` is of the index.
-  assign asks   = settings_i.copies && settled_q && behind && !state_i.clearing && !copy_q.valid;
+  // `most_q` is a cycle behind the index: no copy begins in the cycle after another, or after the ring was cleared.
+  assign asks   = settings_i.copies && behind && !state_i.clearing && !copy_q.valid;
 
   always_ff @(posedge clk_i) begin
     mask_q <= 15'((16'd1 << settings_i.log2_entries) - 16'd1);
@@ -57,13 +57,11 @@ module rma_host_ring #(
     end
     if (!rst_ni) begin
       copied_q     <= '0;
-      settled_q    <= 1'b0;
       copy_q.valid <= 1'b0;
     end else begin
       if (asks) copied_q <= all ? state_i.head : copied_q + 32'(most_q);
       if (!settings_i.copies) copied_q <= state_i.head;
       if (state_i.clearing) copied_q <= '0;
-      settled_q    <= settings_i.copies && !state_i.clearing;
       copy_q.valid <= asks || (copy_q.valid && !copy_ready_i);
     end
   end
