@@ -2,6 +2,7 @@
 //! behind both. Each register write leaves once; those of one port leave in order. Data written
 //! through the AXI4 port is in memory before a register write behind it leaves. Reads give the bytes
 //! of memory, and the value of the addressed register after all writes of its port that were answered.
+//! Copies of both ranks into host memory leave one at a time, in turns.
 
 use std::collections::VecDeque;
 
@@ -34,6 +35,9 @@ struct Beat {
     is_last: bool,
 }
 
+/// A copy into host memory: byte address in node memory or on the AXI4 port, bus address, bytes.
+type Copy = (u64, u64, u64);
+
 /// A register write: byte address in the BAR, data.
 type Write = (u64, u32);
 
@@ -46,9 +50,11 @@ struct Bench {
     /// Addresses of write bursts; beats.
     bursts: Source<u64>,
     beats: Source<Beat>,
-    /// Read bursts: address and beats less one. Expected beats: address, register, last.
+    /// Read bursts: address and beats less one. Expected beats: address, last. Bursts that were taken: register writes
+    /// that had left.
     reads: Source<(u64, u64)>,
     expected: VecDeque<(u64, bool)>,
+    read_since: VecDeque<u64>,
     b: Sink,
     r: Sink,
     /// Bursts whose last beat has been taken.
@@ -60,15 +66,21 @@ struct Bench {
     lite_addresses: Source<u64>,
     lite_data: Source<u32>,
     lite_reads: Source<u64>,
-    lite_expected: VecDeque<u64>,
+    /// Address, and register writes that had left when the address was taken.
+    lite_expected: VecDeque<(u64, u64)>,
     lite_b: Sink,
     lite_r: Sink,
     /// Chance that register writes of the AXI4 port wait for a cycle.
     hold: f64,
     /// Register writes that a read of a register must show at least.
     least: u32,
-    /// Counts: register writes of either port, reads of either port, beats of memory.
-    counts: [u64; 5],
+    /// Copies, by rank; the copy that is on offer; the rank whose turn it is.
+    copies: [Source<Copy>; 2],
+    copy: Option<Copy>,
+    copy_turn: usize,
+    copy_sink: Sink,
+    /// Counts: register writes of either port, reads of either port, beats of memory, copies.
+    counts: [u64; 6],
 }
 
 /// The value that the bench top gives for a register, without the number of writes so far.
@@ -103,6 +115,7 @@ impl Bench {
             beats: Source::new(Pace::Always),
             reads: Source::new(Pace::Always),
             expected: VecDeque::new(),
+            read_since: VecDeque::new(),
             b: Sink::new(Pace::Always),
             r: Sink::new(Pace::Always),
             ended: 0,
@@ -117,7 +130,11 @@ impl Bench {
             lite_r: Sink::new(Pace::Always),
             hold: 0.0,
             least: 0,
-            counts: [0; 5],
+            copies: std::array::from_fn(|_| Source::new(Pace::Always)),
+            copy: None,
+            copy_turn: 0,
+            copy_sink: Sink::new(Pace::Always),
+            counts: [0; 6],
         }
     }
 
@@ -189,6 +206,8 @@ impl Bench {
         let lite_aw = self.lite_addresses.offer(rng).copied();
         let lite_w = self.lite_data.offer(rng).copied();
         let lite_ar = self.lite_reads.offer(rng).copied();
+        let copies = self.copies.each_mut().map(|from| from.offer(rng).copied());
+        let copy_ready = self.copy_sink.ready(rng);
         let [b, r, lite_b, lite_r] = [&mut self.b, &mut self.r, &mut self.lite_b, &mut self.lite_r]
             .map(|sink| sink.ready(rng));
         for (name, value) in [
@@ -214,8 +233,21 @@ impl Bench {
             ("lite_i.araddr", lite_ar.unwrap_or(noise)),
             ("lite_i.rready", lite_r.into()),
             ("hold_i", hold.into()),
+            ("copy_ready_i", copy_ready.into()),
         ] {
             self.dut.drive(name, 1, 0, value);
+        }
+        for (rank, copy) in copies.iter().enumerate() {
+            let (source, destination, bytes) =
+                copy.unwrap_or((noise & 0xfff, noise.rotate_left(9), noise & 0x1fff));
+            for (name, value) in [
+                ("copies_valid_i", u64::from(copy.is_some())),
+                ("copies_source_i", source),
+                ("copies_destination_i", destination),
+                ("copies_bytes_i", bytes),
+            ] {
+                self.dut.drive(name, 2, rank, value);
+            }
         }
         let words = self.words();
         for word in 0..words {
@@ -225,16 +257,22 @@ impl Bench {
         self.dut.settle();
         let place = format!("cycle {}, beats of {} bytes", self.dut.cycle(), self.bytes);
 
+        let left = self.counts[0] + self.counts[1];
         self.check_writes(&place);
+        self.check_copies(copies, copy_ready, &place);
         if self.is("dma_o.rvalid") && r {
             let (address, is_last) = self.expected.pop_front().expect("data was asked for");
             assert_eq!(self.is("dma_o.rlast"), is_last, "{place}");
             self.check_read(address, &place);
+            if is_last {
+                self.read_since.pop_front();
+            }
         }
         if self.is("lite_o.rvalid") && lite_r {
-            let address = self.lite_expected.pop_front().expect("a read");
+            let (address, since) = self.lite_expected.pop_front().expect("a read");
             let found = self.dut.look("lite_o.rdata", 1, 0) as u32;
             assert_eq!(found & !WRITES, register(address), "{place}: {address:#x}");
+            self.check_count(address, found, since, &place);
             self.counts[3] += 1;
         }
         assert!(
@@ -252,11 +290,13 @@ impl Bench {
                 self.store(&beat);
             }
         }
-        self.reads.take(ready[2]);
+        if self.reads.take(ready[2]).is_some() {
+            self.read_since.push_back(left);
+        }
         self.lite_addresses.take(lite_ready[0]);
         self.lite_data.take(lite_ready[1]);
         if let Some(address) = self.lite_reads.take(lite_ready[2]) {
-            self.lite_expected.push_back(address);
+            self.lite_expected.push_back((address, left));
         }
         self.dut.clock();
     }
@@ -291,9 +331,22 @@ impl Bench {
                     "{place}: {found:#x}, {} writes",
                     self.least
                 );
+                self.check_count(at - PAGES, found, self.read_since[0], place);
             }
         }
         self.counts[2] += 1;
+    }
+
+    /// The number of register writes that a register shows: of a time between a read's address and its data.
+    fn check_count(&self, address: u64, found: u32, since: u64, place: &str) {
+        if register(address) != 0 {
+            let left = self.counts[0] + self.counts[1];
+            let shown = u64::from((found & WRITES) >> 12).wrapping_sub(since) % 4096;
+            assert!(
+                shown <= left - since,
+                "{place}: {address:#x} shows {shown} writes more than {since}, of {left}"
+            );
+        }
     }
 
     /// Register writes that leave in this cycle: each is the next one of its port.
@@ -324,6 +377,38 @@ impl Bench {
         }
     }
 
+    /// A copy leaves a cycle after it was taken, and stays until the board takes it. The next one is
+    /// taken in the cycle in which it leaves. Ranks take turns.
+    fn check_copies(&mut self, copies: [Option<Copy>; 2], ready: bool, place: &str) {
+        let found = self.is("copy_valid_o").then(|| {
+            let look = |name: &str| self.dut.look(name, 1, 0);
+            (
+                look("copy_source_o"),
+                look("copy_destination_o"),
+                look("copy_bytes_o"),
+            )
+        });
+        assert_eq!(found, self.copy, "{place}");
+        let takes = found.is_none() || ready;
+        let turns = [self.copy_turn, 1 - self.copy_turn];
+        let rank = turns
+            .into_iter()
+            .find(|&rank| takes && copies[rank].is_some());
+        for from in 0..2 {
+            let taken = self.dut.look("copies_ready_o", 2, from) == 1;
+            assert_eq!(taken, rank == Some(from), "{place}: copy of rank {from}");
+        }
+        if takes {
+            self.copy = None;
+        }
+        if let Some(rank) = rank {
+            let (source, destination, bytes) = self.copies[rank].take(true).expect("a copy");
+            self.copy = Some((source + 4096 * rank as u64, destination, bytes));
+            self.copy_turn = 1 - rank;
+            self.counts[5] += 1;
+        }
+    }
+
     fn is_idle(&self) -> bool {
         self.bursts.len() + self.beats.len() + self.reads.len() + self.lite_reads.len() == 0
             && self.expected.is_empty()
@@ -331,6 +416,8 @@ impl Bench {
             && self.dma_writes.is_empty()
             && self.lite_writes.is_empty()
             && self.lite_expected.is_empty()
+            && self.copies.iter().all(|copies| copies.len() == 0)
+            && self.copy.is_none()
     }
 
     fn drain(&mut self) {
@@ -362,7 +449,11 @@ impl Bench {
         self.lite_addresses.set_pace(pace());
         self.lite_data.set_pace(pace());
         self.lite_reads.set_pace(pace());
-        [self.b, self.r, self.lite_b, self.lite_r] = std::array::from_fn(|_| Sink::new(pace()));
+        self.copies
+            .iter_mut()
+            .for_each(|copies| copies.set_pace(pace()));
+        [self.b, self.r, self.lite_b, self.lite_r, self.copy_sink] =
+            std::array::from_fn(|_| Sink::new(pace()));
         self.hold = [0.0, 0.5, 0.9][self.rng.random_range(0..3)];
     }
 
@@ -400,6 +491,11 @@ fn random(variant: (u64, u64, u64, u64)) {
             bench.lite_reads.push(address);
             let first = PAGES + bench.register();
             bench.read(first, 1);
+            for rank in 0..2 {
+                let [source, destination, bytes] =
+                    [12, 64, 13].map(|bits| bench.rng.random::<u64>() >> (64 - bits));
+                bench.copies[rank].push((source, destination, bytes));
+            }
         }
         bench.drain();
         for _ in 0..12 {
@@ -463,5 +559,37 @@ fn host_side_read_behind_writes() {
             bench.read(PAGES + 0x80 + 4 * round, 1);
             bench.drain();
         }
+    }
+}
+
+/// A beat that writes no whole word of a page is done at once, also while register writes wait.
+#[test]
+fn host_side_nothing_to_write() {
+    for variant in VARIANTS {
+        let mut bench = Bench::new(variant);
+        bench.hold = 1.0;
+        // The slice has room for two register writes.
+        let waiting = 2 * variant.3;
+        for at in 0..=waiting {
+            bench.bursts.push(PAGES + 0x1080);
+            let words: Vec<u32> = (0..bench.words()).map(|_| bench.rng.random()).collect();
+            let strobe = if at < waiting { 15 } else { 0b0110 };
+            if at < waiting {
+                bench.dma_writes.push_back((0x1080, words[0]));
+            }
+            bench.beats.push(Beat {
+                address: PAGES + 0x1080,
+                words,
+                strobe,
+                is_last: true,
+            });
+            for _ in 0..30 {
+                bench.cycle();
+            }
+            assert_eq!(bench.answered, at + 1, "beats of {} bytes", bench.bytes);
+        }
+        assert_eq!(bench.counts[0], 0, "register writes wait");
+        bench.hold = 0.0;
+        bench.drain();
     }
 }

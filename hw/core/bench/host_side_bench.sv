@@ -33,7 +33,20 @@ module host_side_bench #(
     output logic [1:0][11:0]             page_offset_o,
     output logic [1:0][31:0]             page_data_o,
     /// Register writes of the AXI4 port wait.
-    input  logic                         hold_i
+    input  logic                         hold_i,
+
+    /// By rank: a copy into host memory.
+    input  logic [1:0]                   copies_valid_i,
+    input  logic [1:0][31:0]             copies_source_i,
+    input  logic [1:0][63:0]             copies_destination_i,
+    input  logic [1:0][12:0]             copies_bytes_i,
+    output logic [1:0]                   copies_ready_o,
+    /// The copy that leaves.
+    output logic                         copy_valid_o,
+    output logic [31:0]                  copy_source_o,
+    output logic [63:0]                  copy_destination_o,
+    output logic [12:0]                  copy_bytes_o,
+    input  logic                         copy_ready_i
 );
 
   alcor_abi_pkg::bus_write_t page, page_now;
@@ -49,6 +62,10 @@ module host_side_bench #(
   logic [1:0][DATA_W-1:0] data;
   logic [DATA_W-1:0] write_data;
   logic [DATA_W/8-1:0] write_strobe;
+  logic [1:0][alcor_abi_pkg::HostCopyW-1:0] copies;
+  alcor_abi_pkg::host_copy_t copy;
+
+  assign {copy_valid_o, copy_source_o, copy_destination_o, copy_bytes_o} = copy;
 
   host_dma #(
       .RANKS     (2),
@@ -76,13 +93,15 @@ module host_side_bench #(
       .rank_write_gnt_i   (write_gnt),
       .rank_write_data_o  (write_data),
       .rank_write_strobe_o(write_strobe),
-      .copies_i           ('0),
-      .copies_ready_o     (),
-      .copy_o             (),
-      .copy_ready_i       (1'b1)
+      .copies_i           (copies),
+      .copies_ready_o     (copies_ready_o),
+      .copy_o             (copy),
+      .copy_ready_i       (copy_ready_i)
   );
 
   for (genvar r = 0; r < 2; r++) begin : g_rank
+    assign copies[r] = {copies_valid_i[r], copies_source_i[r], copies_destination_i[r], copies_bytes_i[r]};
+
     // A memory may grant without a request, which is the highest bit of a memory_request_t.
     assign answers[r]   = {reads[r][alcor_abi_pkg::MemoryRequestW-1] && grants[r], answered[r]};
     assign write_gnt[r] = writes[r][alcor_abi_pkg::MemoryRequestW-1] && write_grants[r];

@@ -78,7 +78,7 @@ module dma_pages #(
   assign reads_page  = read_i.address[ADDR_W-3];
   assign writes_page = write_i.address[ADDR_W-3];
   // Node memory is read and written in whole beats.
-  assign beat_mask   = ~30'(Words - 1);
+  assign beat_mask   = ~(30'(Words - 1));
 
   // ---------------------------------------------------------------- node memory
 

@@ -203,6 +203,8 @@ enum Spoil {
     EtherType,
     Layout,
     Cut,
+    /// A bit of a lane of the first word.
+    Bit(usize, u32),
 }
 
 /// Expected traffic of one direction.
@@ -293,6 +295,8 @@ struct Bench {
     /// Frames that the link end marked as damaged.
     closed: u64,
     frames: u64,
+    /// The last frame that left undamaged.
+    left: Frame,
     /// Whether the wire accepts words at 100 Gb/s; otherwise at a random pace.
     line: bool,
     free_at: u64,
@@ -369,6 +373,7 @@ impl Bench {
             leaving: Vec::new(),
             closed: 0,
             frames: 0,
+            left: Frame::default(),
             line: true,
             free_at: 0,
             taker: Sink::new(Pace::Always),
@@ -596,6 +601,7 @@ impl Bench {
             return;
         }
         let frame = Frame::of(&words);
+        self.left = frame.clone();
         if self.loopback.is_some() || self.silent {
             return;
         }
@@ -803,6 +809,7 @@ impl Bench {
             Some(Spoil::Shape) => words[0][3] ^= 1 << 9,
             Some(Spoil::EtherType) => words[0][1] ^= 1 << 33,
             Some(Spoil::Layout) => words[0][1] ^= 1 << 48,
+            Some(Spoil::Bit(lane, bit)) => words[0][lane] ^= 1 << bit,
             Some(Spoil::Cut) => {
                 if words.len() == 1 {
                     words.push(words[0]);
@@ -1073,6 +1080,117 @@ fn link_spoilt_frames() {
         assert_eq!(bench.counts(), [], "{spoil:?}");
         bench.giver.set_pace(Pace::Always);
     }
+}
+
+/// A frame that differs in any bit of the addresses, EtherType, layout, ABI or shape is foreign: it is
+/// dropped and counted, and asked for once.
+#[test]
+fn link_foreign_frames() {
+    let mut bench = Bench::up("link_foreign_frames");
+    bench.limited = true;
+    // Bytes 0 to 14, 16 to 19 and 24 to 27, in lanes of 8.
+    let fields = [(0, 0..64), (1, 0..56), (2, 0..32), (3, 0..32)];
+    let bits = fields.map(|(lane, bits)| bits.map(move |bit| (lane, bit)));
+    for (at, (lane, bit)) in (1..).zip(bits.into_iter().flatten()) {
+        let replays = bench.peer.replays;
+        bench.other = [0.3, 0.3];
+        bench.spoil = Some(Spoil::Bit(lane, bit));
+        while bench.spoil.is_some() {
+            bench.edge();
+        }
+        // A later frame shows that one is missing.
+        bench.cycles(30);
+        bench.other = [0.0; 2];
+        bench.cycles(150);
+        assert_eq!(bench.peer.replays, replays + 1, "lane {lane}, bit {bit}");
+        let strange = bench.dut.get(bench.dut.pin("strange_o"), 0);
+        assert_eq!(strange, at, "lane {lane}, bit {bit}");
+        assert_eq!(bench.kept(), ["foreign_o"], "lane {lane}, bit {bit}");
+    }
+    bench.drain();
+}
+
+impl Bench {
+    /// Sends a frame without a number to the link end, with a change.
+    fn strange(&mut self, change: impl FnOnce(&mut Frame)) {
+        let mut frame = Frame {
+            open: true,
+            word: self.peer.next,
+            acknowledged: self.peer.expects,
+            sender: OTHER,
+            receiver: self.peer.known,
+            round: self.peer.round,
+            again_round: self.peer.seen.wrapping_sub(1),
+            ..Frame::default()
+        };
+        change(&mut frame);
+        let words = frame.words();
+        self.coming.push_back((words[0], true, false));
+    }
+}
+
+/// Both ends have agreed. A frame with another epoch of either end, in any bit, or without the
+/// receiver's, ends the session.
+#[test]
+fn link_other_epochs() {
+    let mut bench = Bench::up("link_other_epochs");
+    bench.strange(|_| ());
+    bench.cycles(60);
+    assert_eq!(bench.kept(), [""; 0]);
+    assert_eq!(bench.counts(), []);
+    for bit in 0..33 {
+        bench.strange(|frame| match bit {
+            0..16 => frame.sender ^= 1 << bit,
+            16..32 => frame.receiver = frame.receiver.map(|epoch| epoch ^ 1 << (bit - 16)),
+            _ => frame.receiver = None,
+        });
+        bench.cycles(60);
+        assert_eq!(bench.kept(), ["stale_o"], "bit {bit}");
+        assert!(!bench.status("open_o"), "bit {bit}");
+        let strange: &[(&str, u64)] = if bit < 32 { &[("strange_o", 1)] } else { &[] };
+        assert_eq!(bench.counts(), strange, "bit {bit}");
+        bench.restart();
+    }
+}
+
+/// Before the ends agree, a greeting with another key, in any bit, has no effect. One with the key is
+/// answered at once.
+#[test]
+fn link_other_keys() {
+    let mut bench = Bench::up("link_other_keys");
+    bench.deaf = true;
+    bench.silent = true;
+    bench.dut.set(bench.pins.key, 0, 0);
+    bench.dut.set(bench.pins.rst, 0, 0);
+    bench.cycles(16);
+    bench.dut.set(bench.pins.rst, 0, 1);
+    bench.cycles(100);
+    let frames = bench.frames;
+    bench.cycles(1_500);
+    assert_eq!(bench.frames, frames, "a frame before there is a key");
+    bench.dut.set(bench.pins.key, 0, KEY.into());
+    for bit in 0..8 {
+        let greet = |frame: &mut Frame| {
+            (frame.sender, frame.receiver) = (OTHER ^ 1 << bit, None);
+            frame.open = false;
+        };
+        bench.strange(greet);
+        let frames = bench.frames;
+        bench.cycles(1_000);
+        // The link end greets every 1024 cycles of its clock.
+        assert!((1..=3).contains(&(bench.frames - frames)), "bit {bit}");
+        assert_eq!(bench.left.receiver, None, "bit {bit}");
+        assert!(!bench.left.open && !bench.left.numbered, "bit {bit}");
+    }
+    bench.strange(|frame| (frame.receiver, frame.open) = (None, false));
+    bench.cycles(60);
+    assert_eq!(bench.left.receiver, Some(OTHER));
+    assert!(!bench.left.open && !bench.status("open_o"));
+    let own = bench.left.sender;
+    assert_eq!(own & 0xff, KEY);
+    bench.strange(|frame| (frame.receiver, frame.open) = (Some(own), false));
+    bench.cycles(60);
+    assert!(bench.left.open && bench.status("open_o"));
 }
 
 /// The other end asks for a frame: it and all later ones come again, once for each request.

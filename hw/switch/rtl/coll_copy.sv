@@ -183,7 +183,7 @@ module coll_copy #(
     here = 1'b1;
     mask = '0;
     if (is_reader) begin
-      mask = spread & (reader_part_i.own ? ~STAGES'(1) : '1) & (reader_part_i.other ? STAGES'(1) : '1);
+      mask = spread & (reader_part_i.own ? ~(STAGES'(1)) : '1) & (reader_part_i.other ? STAGES'(1) : '1);
       here = here_i[head.row];
     end else if (is_arrival && !head.signature) begin
       mask = spread & later & {STAGES{!upper_i[head.row]}};

@@ -295,6 +295,10 @@ module coll_reader #(
   // A signature is of all members.
   assign given = (signs || !copies) ? members : members & (RANKS'(1) << giver);
 
+  // The phit's last word. By itself, since Yosys takes a cast in an expression for as wide as what is cast.
+  logic [3:0] last_word;
+  assign last_word = signs ? 4'd0 : ends ? 4'(total) - 4'(place) - 4'd1 : 4'(Words - 1);
+
   logic request_q, granted, way_room, way_valid;
   logic [RANKS-1:0] wanted_q, given_q, done_q, missing;
   alcor_abi_pkg::read_note_t request_note_q;
@@ -312,8 +316,7 @@ module coll_reader #(
     if (fire) begin
       wanted_q       <= (signs || is_sync) ? '0 : given;
       given_q        <= is_sync ? RANKS'(1) : given;
-      request_note_q <= {part, to_copy, pick, signs, signs ? 28'd0 : first + base + place,
-                         signs ? 4'd0 : ends ? 4'(total) - 4'(place) - 4'd1 : 4'(Words - 1)};
+      request_note_q <= {part, to_copy, pick, signs, signs ? 28'd0 : first + base + place, last_word};
       read_address_o <= address;
     end
   end
