@@ -416,7 +416,7 @@ impl Bench {
             && self.dma_writes.is_empty()
             && self.lite_writes.is_empty()
             && self.lite_expected.is_empty()
-            && self.copies.iter().all(|copies| copies.len() == 0)
+            && self.copies.iter().all(Source::is_empty)
             && self.copy.is_none()
     }
 

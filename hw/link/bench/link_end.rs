@@ -64,6 +64,11 @@ impl Phit {
             lanes[b / 48] |= u64::from(bit) << (b % 48);
         }
         let vc = packets::link_slot::VC.get(above) as u8;
+        let is_empty = packets::link_slot::FULL.get(above) == 0;
+        assert!(
+            !is_empty || bits.iter().all(|&bit| !bit),
+            "an empty slot with contents"
+        );
         (packets::link_slot::FULL.get(above) == 1).then_some(Self { vc, lanes })
     }
 }
@@ -171,6 +176,10 @@ impl Frame {
             let bits: Vec<bool> = (0..1024)
                 .map(|b| group[b / 8] >> (b % 8) & 1 == 1)
                 .collect();
+            assert!(
+                bits[1020..].iter().all(|&bit| !bit),
+                "spare bits of a group"
+            );
             slots.extend((0..3).map(|s| Phit::of(&bits[340 * s..340 * s + 340])));
         }
         let kind = u32::from(bytes[15]) << 24;
@@ -311,6 +320,8 @@ struct Bench {
     loopback: Option<u64>,
     delayed: VecDeque<(u64, Word, bool)>,
     spoil: Option<Spoil>,
+    /// Fault of the next frame that is sent again.
+    spoil_again: Option<Spoil>,
     /// Phits for which the other end has credits.
     other_credits: [u64; CHANNELS],
     limited: bool,
@@ -385,6 +396,7 @@ impl Bench {
             loopback: None,
             delayed: VecDeque::new(),
             spoil: None,
+            spoil_again: None,
             other_credits: [256; CHANNELS],
             limited: false,
             deaf: false,
@@ -746,7 +758,8 @@ impl Bench {
             return;
         }
         if let Some(frame) = self.peer.again.pop_front() {
-            self.give(frame, None);
+            let spoil = self.spoil_again.take();
+            self.give(frame, spoil);
             return;
         }
         let mut frame = Frame {
@@ -849,6 +862,7 @@ impl Bench {
 
     /// Resets the board and the other end, and begins another run.
     fn restart(&mut self) {
+        let before = self.peer.known;
         self.deaf = true;
         self.load = [0.0; 2];
         self.other = [0.0; 2];
@@ -866,6 +880,10 @@ impl Bench {
         self.other_credits = [256; CHANNELS];
         self.dut.set(self.pins.key, 0, KEY.into());
         self.agree();
+        // An epoch counts the resets, modulo 256.
+        let resets = |epoch: Option<u16>| epoch.map(|epoch| epoch >> 8);
+        let next = resets(before).map(|resets| (resets + 1) % 256);
+        assert_eq!(resets(self.peer.known), next, "the epoch after a reset");
         self.deaf = false;
     }
 }
@@ -1108,6 +1126,33 @@ fn link_foreign_frames() {
         assert_eq!(bench.kept(), ["foreign_o"], "lane {lane}, bit {bit}");
     }
     bench.drain();
+}
+
+/// A frame that is sent again is lost as well: it is asked for again, in the new round.
+#[test]
+fn link_lost_again() {
+    let mut bench = Bench::up("link_lost_again");
+    bench.limited = true;
+    let kinds = [Spoil::Missing, Spoil::Checksum, Spoil::Bit(2, 3)];
+    for (first, second) in kinds
+        .into_iter()
+        .flat_map(|first| kinds.map(|second| (first, second)))
+    {
+        let replays = bench.peer.replays;
+        bench.other = [0.4, 0.4];
+        bench.spoil = Some(first);
+        bench.spoil_again = Some(second);
+        while bench.spoil.is_some() || bench.spoil_again.is_some() {
+            bench.edge();
+        }
+        bench.cycles(60);
+        bench.drain();
+        assert_eq!(
+            bench.peer.replays,
+            replays + 2,
+            "{first:?}, then {second:?}"
+        );
+    }
 }
 
 impl Bench {
