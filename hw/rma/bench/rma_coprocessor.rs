@@ -2677,8 +2677,14 @@ impl Bench {
         }
     }
 
-    /// After a reset, all operands are zero, and no window is named.
+    /// After a reset, all operands are zero, and no window is named. Opcodes of no command change none of them.
     fn check_operands(&mut self, mail: &mut Mail) {
+        let is_known = |opcode: u32| Opcode::ALL.iter().any(|&known| known as u32 == opcode);
+        for opcode in (0..256).filter(|&opcode| !is_known(opcode)) {
+            let data = self.rng.random();
+            self.host.push((4 * opcode, data));
+        }
+        self.strayed = true;
         let peer = (self.me + 1) % self.nprocs;
         let put = x_commit::DPID.put(peer) | x_commit::SLOT.put(7) | x_commit::ID.put(99);
         self.command(Opcode::XPut, put);

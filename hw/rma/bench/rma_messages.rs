@@ -117,6 +117,8 @@ struct Bench {
     watched: u64,
     /// Whether the hosts write commands without room for them.
     floods: bool,
+    /// Number of cycles in which each rank was cleared since the last one that a bench has counted.
+    cleared: [u32; RANKS],
 }
 
 /// What a rank's registers must show, by what has passed at its ports.
@@ -213,6 +215,7 @@ impl Bench {
             watches: false,
             watched: 0,
             floods: false,
+            cleared: [0; RANKS],
         };
         bench.run_until("the tables to be cleared", |bench| {
             (0..RANKS).all(|at| bench.is(at, "ready_o"))
@@ -220,6 +223,7 @@ impl Bench {
         for at in 0..RANKS {
             assert_eq!(bench.read(at, rank::RESET_STATE), 0, "rank {at}");
         }
+        bench.cleared = [0; RANKS];
         bench
     }
 
@@ -519,6 +523,7 @@ impl Bench {
     /// Compares the registers of a rank with what has passed, and notes what passes in this cycle.
     fn watch(&mut self, at: usize) {
         if self.is(at, "clear_o") {
+            self.cleared[at] += 1;
             self.pages[at] = Page {
                 aborted: self.pages[at].aborted,
                 ..Page::default()
@@ -1688,6 +1693,7 @@ impl Bench {
             rank::reset_state::BUSY.get(state) == 0
         });
         assert!(self.is(at, "ready_o"), "rank {at}: cleared tables");
+        assert_eq!(std::mem::take(&mut self.cleared[at]), 4, "rank {at}");
         (self.nodes[at].tail, self.nodes[at].commands) = (0, 0);
         for node in &mut self.nodes {
             node.received = Default::default();
@@ -1711,12 +1717,13 @@ fn rma_messages_refused_paper() {
     use rank::{events, last_error};
     let mut bench = Bench::new(USUAL, "rma_messages_refused_paper");
     bench.begin();
-    // The second window has room for no word.
-    let windows = [(WINDOW, 0x40), (WINDOW + 0x1000, 3)];
+    // The second window has room for no word. The third one denies writes.
+    let windows = [(WINDOW, 0x40), (WINDOW + 0x1000, 3), (WINDOW + 0x800, 0x40)];
     for (number, (base, size)) in windows.into_iter().enumerate() {
         for at in 0..RANKS {
             bench.command(at, Opcode::WindowSize, size);
-            bench.command(at, Opcode::Register, base);
+            let denies = if number == 2 { 2 } else { 0 };
+            bench.command(at, Opcode::Register, base | denies);
         }
         bench.run_until("the registration", |bench| {
             (0..RANKS).all(|at| {
@@ -1725,7 +1732,7 @@ fn rma_messages_refused_paper() {
             })
         });
     }
-    let [(first, _), (small, _)] = windows;
+    let [(first, _), (small, _), (denied, _)] = windows;
     let (put, reply) = (PacketType::Put1 as u32, PacketType::PutN as u32);
     let get = PacketType::Get as u32;
     // Last error and numbers of refusals of each rank.
@@ -1739,72 +1746,91 @@ fn rma_messages_refused_paper() {
             let other = 1 - at;
             let unknown = Status::NotRegistered;
             // Command, its operands, and who refuses it: this rank, or a rank that gets a packet of a type.
+            let is_beyond = Status::OutOfBounds;
+            let peer = other as u32;
+            let end = NODE_BYTES - 116;
             let cases = [
-                (
-                    Opcode::Put1,
-                    small + 4,
-                    1,
-                    [other as u32, 1, 0],
-                    Err(unknown),
-                ),
-                (
-                    Opcode::PutN,
-                    small + 4,
-                    0,
-                    [other as u32, 2, 0],
-                    Err(unknown),
-                ),
-                (
-                    Opcode::Get,
-                    first,
-                    small + 4,
-                    [other as u32, 2, 0],
-                    Err(unknown),
-                ),
+                (Opcode::Put1, small + 4, 1, [peer, 1, 0], Err(unknown)),
+                (Opcode::PutN, small + 4, 0, [peer, 2, 0], Err(unknown)),
+                (Opcode::Get, first, small + 4, [peer, 2, 0], Err(unknown)),
                 (Opcode::Put1, first, 1, [2, 1, 0], Err(Status::BadRank)),
                 (
                     Opcode::PutN,
                     first,
                     0,
-                    [other as u32, 31, 0],
+                    [peer, 31, 0],
                     Err(Status::BadLength),
+                ),
+                (
+                    Opcode::PutN,
+                    first,
+                    end,
+                    [peer, 30, 0],
+                    Err(Status::BadLocal),
                 ),
                 (
                     Opcode::Put1,
                     first,
                     1,
-                    [other as u32, 1, 16],
-                    Ok((other, put)),
+                    [peer, 1, 16],
+                    Ok((other, put, is_beyond)),
                 ),
                 (
                     Opcode::PutN,
                     first,
                     0,
-                    [other as u32, 5, 12],
-                    Ok((other, reply)),
+                    [peer, 5, 12],
+                    Ok((other, reply, is_beyond)),
+                ),
+                (
+                    Opcode::Put1,
+                    denied,
+                    1,
+                    [peer, 1, 0],
+                    Ok((other, put, Status::Denied)),
                 ),
                 (
                     Opcode::Get,
                     first,
                     first,
-                    [other as u32, 2, 15],
-                    Ok((other, get)),
+                    [peer, 2, 15],
+                    Ok((other, get, is_beyond)),
                 ),
                 (
                     Opcode::Get,
                     small,
                     first,
-                    [other as u32, 1, 0],
-                    Ok((at, put)),
+                    [peer, 1, 0],
+                    Ok((at, put, is_beyond)),
+                ),
+                (
+                    Opcode::Get,
+                    denied,
+                    first,
+                    [peer, 1, 0],
+                    Ok((at, put, Status::Denied)),
+                ),
+                (
+                    Opcode::Get,
+                    denied,
+                    first,
+                    [peer, 2, 0],
+                    Ok((at, reply, Status::Denied)),
                 ),
                 (
                     Opcode::Get,
                     small,
                     first,
-                    [other as u32, 2, 0],
-                    Ok((at, reply)),
+                    [peer, 2, 0],
+                    Ok((at, reply, is_beyond)),
                 ),
-                (Opcode::Get, small, first, [at as u32, 1, 3], Ok((at, put))),
+                (
+                    Opcode::Get,
+                    small,
+                    first,
+                    [at as u32, 1, 3],
+                    Ok((at, put, is_beyond)),
+                ),
             ];
             for (opcode, window, operand, operands, outcome) in cases {
                 bench.command(at, opcode, window);
@@ -1821,11 +1847,11 @@ fn rma_messages_refused_paper() {
                         errors[at] = last_error::STATUS.put(status as u32)
                             | last_error::OPCODE.put(opcode as u32);
                     }
-                    Ok((victim, kind)) => {
+                    Ok((victim, kind, status)) => {
                         raised[victim] = events::DROPPED.mask();
                         refused[victim][0] += 1;
-                        errors[victim] = last_error::STATUS.put(Status::OutOfBounds as u32)
-                            | last_error::OPCODE.put(kind);
+                        errors[victim] =
+                            last_error::STATUS.put(status as u32) | last_error::OPCODE.put(kind);
                     }
                 }
                 let place = format!("{opcode:?} {window:#x} {operands:x?}");
@@ -1907,6 +1933,90 @@ fn rma_messages_overflow() {
         bench.drain();
         assert_eq!(bench.read(at, rank::EVENTS), 0, "rank {at}");
         assert_eq!(bench.read(at, rank::RETIRED), retired + 1, "rank {at}");
+    }
+}
+
+/// More answers are outstanding than any rank of a program has.
+#[test]
+fn rma_messages_reset_many() {
+    use rank::reset_state::{ANSWERS, BUSY};
+    let mut bench = Bench::new(USUAL, "rma_messages_reset_many");
+    bench.begin();
+    bench.drain();
+    bench.network_depth = usize::MAX;
+    bench.nodes[0].sources[REPLY].set_pace(Pace::Never);
+    bench.command(0, Opcode::XLength, 0);
+    for _ in 0..4 {
+        for _ in 0..(1 << 12) + 10 {
+            let commit = x_commit::DPID.put(1) | x_commit::ID.put(1_000);
+            bench.command(0, Opcode::XPut, commit);
+        }
+        bench.run_until("the puts", |bench| bench.nodes[0].host.is_empty());
+    }
+    bench.recalls[0] = Default::default();
+    bench.register(0, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+    bench.run_until("the recalls", |bench| bench.recalls[0] == [1; RANKS]);
+    for (left, pace) in [
+        (1 << 13, Pace::Always),
+        (40, Pace::Always),
+        (0, Pace::Never),
+    ] {
+        bench.nodes[0].sources[REPLY].set_pace(pace);
+        if left > 0 {
+            bench.run_until("the answers", |bench| {
+                bench.nodes[1].network[REPLY].len() <= left
+            });
+        } else {
+            for _ in 0..300 {
+                bench.cycle();
+            }
+        }
+        let state = bench.read(0, rank::RESET_STATE);
+        let waits = (BUSY.get(state), ANSWERS.get(state));
+        assert_eq!(waits, (1, 1), "{left} answers are missing");
+    }
+    bench.nodes[0].sources[REPLY].set_pace(Pace::Always);
+    bench.ends_reset(0);
+    bench.drain();
+}
+
+/// Refusals and cycles of an epoch are counted beyond 2¹⁹.
+#[test]
+fn rma_messages_counts() {
+    let mut bench = Bench::new(USUAL, "rma_messages_counts");
+    bench.begin();
+    bench.drain();
+    let count = (1 << 19) + bench.rng.random_range(0..100);
+    for at in 0..RANKS {
+        assert_eq!(bench.read(at, rank::REFUSED_OUT), 0);
+        bench.set(at, "events_i", 1u64);
+    }
+    for _ in 0..count {
+        bench.dut.clock();
+    }
+    for at in 0..RANKS {
+        bench.set(at, "events_i", 0u64);
+    }
+    bench.dut.settle();
+    for at in 0..RANKS {
+        assert_eq!(bench.read(at, rank::REFUSED_OUT), count, "rank {at}");
+        let error = bench.read(at, rank::LAST_ERROR);
+        assert_eq!(error, Status::Denied as u32, "rank {at}");
+        // The epoch has lasted since the first command.
+        bench.pages[at].seen = None;
+        bench.command(at, Opcode::Barrier, 0);
+    }
+    bench.watches = true;
+    let epochs = [0, 1].map(|at| bench.pages[at].first.expect("a command"));
+    bench.run_until("the barrier", |bench| {
+        (0..RANKS).all(|at| bench.read(at, rank::BARRIERS) == 1)
+    });
+    bench.cycle();
+    for (at, first) in epochs.into_iter().enumerate() {
+        let epoch = bench.read(at, rank::EPOCH_CYCLES);
+        let now = bench.dut.cycle();
+        let found = now - first - u64::from(epoch);
+        assert!(epoch > count && found < 8, "rank {at}: {epoch}, {found}");
     }
 }
 
