@@ -910,6 +910,32 @@ fn extended_packets(
     }
 }
 
+/// A window without a given size ends with node memory: its last word can be read, and no byte behind it.
+fn window_ends(bench: &mut Bench, bases: &[u32]) {
+    let (me, from) = (bench.me, (bench.me + 1) % bench.nprocs);
+    for (slot, &base) in bases.iter().enumerate() {
+        for beyond in 0..2 {
+            let offset = NODE_BYTES - base - 4 + beyond;
+            let head = x_header::DPID.put(me)
+                | x_header::PTYPE.put(PacketType::Xget as u32)
+                | x_header::LAST.put(1)
+                | x_header::SRC.put(from)
+                | x_header::SLOT.put(slot as u32);
+            let length = x_length::ID.put(9) | x_length::LENGTH.put(4);
+            bench.receive(REQUEST, &[head, offset, length, 0x20]);
+            bench.drain();
+            let answer = if beyond == 0 {
+                let head = x_data::DPID.put(from) | x_data::PTYPE.put(PacketType::Xdata as u32);
+                let head = head | x_data::LAST.put(1);
+                vec![head, 0x20, length, bench.word(NODE_BYTES - 4)]
+            } else {
+                vec![x_ack(from, Status::OutOfBounds, 9)]
+            };
+            assert_eq!(bench.take_sent(REPLY), [answer], "window of {base:#x}");
+        }
+    }
+}
+
 fn extended(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_extended");
     bench.begin();
@@ -917,6 +943,7 @@ fn extended(config: Config) {
     for (slot, base) in bases.into_iter().enumerate() {
         assert_eq!(bench.register(base, None, 0), (0, slot as u32));
     }
+    window_ends(&mut bench, &bases);
     // After a reset, all operands are zero.
     for (opcode, is_get) in [(Opcode::XPut, false), (Opcode::XGet, true)] {
         bench.command(opcode, x_commit::SLOT.put(2) | x_commit::ID.put(5));
@@ -1488,12 +1515,15 @@ fn refusals(config: Config) {
         );
         (pid, ranks, rank::identity::BEGUN.get(bits))
     };
-    for (opcode, data) in [
+    let mut numbers = vec![
         (Opcode::SetNprocs, config.ranks + 1),
         (Opcode::SetNprocs, 255),
-        (Opcode::SetNprocs, 256),
         (Opcode::SetPid, me + 1),
-    ] {
+    ];
+    // A bit of its own.
+    numbers.extend((8..32).map(|bit| (Opcode::SetNprocs, nprocs | 1 << bit)));
+    numbers.extend((0..8).map(|bit| (Opcode::SetPid, me ^ 1 << bit)));
+    for (opcode, data) in numbers {
         bench.command(opcode, data);
         bench.drain();
         assert_eq!(
