@@ -1731,6 +1731,12 @@ fn interlock(config: Config) {
         bench.register(0x900, Some(u32::MAX), 0).0,
         Status::BadRange as u32
     );
+    // Any bit beyond node memory.
+    for bit in NODE_BYTES.ilog2()..32 {
+        let bad = Status::BadRange as u32;
+        assert_eq!(bench.register(0x900, Some(1 << bit), 0).0, bad, "{bit}");
+        assert_eq!(bench.register(0x900 | 1 << bit, Some(4), 0).0, bad, "{bit}");
+    }
     assert_eq!(
         bench.collective(Opcode::Deregister, 0x900).0,
         Status::NotRegistered as u32
@@ -1752,6 +1758,19 @@ fn interlock(config: Config) {
     assert_eq!(bench.register(0x900, Some(NODE_BYTES - 0x900), 0), (0, 1));
     for slot in 2..config.slots {
         assert_eq!(bench.register(0x1000 + 4 * slot, None, 0), (0, slot));
+    }
+    // Each slot is found by its base, by commands of both kinds.
+    for slot in 2..config.slots {
+        let base = 0x1000 + 4 * slot;
+        bench.command(Opcode::XWindow, base);
+        bench.extended(Opcode::XPut, me, 0, 31, [0, 0, 0]);
+        bench.command(Opcode::Put1, base);
+        bench.command(Opcode::Put1, slot);
+        bench.data8(me, 1, 0);
+        bench.drain();
+        let sent = bench.take_sent(REQUEST);
+        let slots: Vec<u32> = sent.iter().map(|packet| packet[0] & 0xff).collect();
+        assert_eq!(slots, [slot; 2], "{config:?}");
     }
     assert_eq!(bench.register(0x2000, None, 0).0, Status::TableFull as u32);
     assert_eq!(bench.collective(Opcode::Deregister, 0x900), (0, 1));
@@ -2648,6 +2667,12 @@ impl Bench {
         let length = [0, 0xffff_ffff][self.rng.random_range(0..2)];
         self.command(Opcode::XLength, length);
         self.command(Opcode::XWindow, 0x5554);
+        if self.rng.random() {
+            // A packet of the paper is the last one ahead of the recalls.
+            self.command(Opcode::Put1, 0x400);
+            self.command(Opcode::Put1, 0);
+            self.data8(0, 1, 0);
+        }
         self.drain();
         self.take_sent(REQUEST);
         self.entries();
@@ -2759,6 +2784,7 @@ fn messages(config: Config) {
             bench.set_paces();
         }
         bench.check_operands(&mut mail);
+        assert_eq!(bench.register(0x400, None, 0), (0, 0));
         for _ in 0..6 {
             let mut memory = bench.memory.clone();
             for _ in 0..8 {
