@@ -771,6 +771,18 @@ fn paper_packets(config: Config) {
             );
         }
         assert!(bench.take_sent(REPLY).is_empty());
+        // Collective commands use none of the operands of the command ahead.
+        if config.slots > 4 {
+            for opcode in [Opcode::Register, Opcode::Deregister] {
+                let length = bench.rng.random_range(2..=30);
+                bench.command(Opcode::PutN, bases[0]);
+                bench.command(Opcode::PutN, 0);
+                bench.data8(me, length, 255);
+                assert_eq!(bench.collective(opcode, 0x5550), (0, 4));
+            }
+            bench.drain();
+            assert_eq!(bench.take_sent(REQUEST).len(), 2);
+        }
     }
     assert_eq!(bench.events(), 0);
 }
