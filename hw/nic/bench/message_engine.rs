@@ -2143,6 +2143,48 @@ fn message_engine_long_fetch() {
     }
 }
 
+/// The first packet of fetches of messages that are a little longer than their receive, or not.
+#[test]
+fn message_engine_fetch_lengths() {
+    let mut bench = Bench::new(SMALL, "message_engine_fetch_lengths");
+    for bit in 12..32 {
+        for step in 0..bit {
+            let rng = &mut bench.rng;
+            let few = rng.random_range(0..1 << 12);
+            let (capacity, length) = match step {
+                0 => (1 << bit, 1 << bit),
+                _ => (1 << bit | few, (1 << bit | few) + (1 << (step - 1))),
+            };
+            bench.arrivals.push(Message {
+                length,
+                id: 700,
+                ..PLAIN
+            });
+            bench.commands.push(Command {
+                op: Op::Receive,
+                source: None,
+                context: 0,
+                tag: None,
+                address: 0x100,
+                capacity,
+                id: 5,
+                defer: false,
+            });
+            for _ in 0..400 {
+                bench.cycle();
+                if bench.fetched > 0 {
+                    break;
+                }
+            }
+            assert!(
+                bench.fetched > 0,
+                "{length:#x} bytes, room for {capacity:#x}"
+            );
+            bench = bench.restart();
+        }
+    }
+}
+
 /// A fetch finds the message that this rank has announced.
 #[test]
 fn message_engine_announced() {
