@@ -2042,6 +2042,17 @@ fn message_engine_limits() {
     bench.settle();
     assert_eq!((state(&mut bench, 4).0, state(&mut bench, 5).0), (20, 20));
     bench.clean();
+    // One pair after the other is stopped, and each shows its own state.
+    let order = [6u16, 1, 4, 0, 7, 3, 2, 5];
+    for (place, pair) in order.into_iter().enumerate() {
+        bench.limit(pair.into(), NEVER, 0);
+        send(&mut bench, pair as u8, 70, 200 + pair..201 + pair);
+        for other in order {
+            let is_stopped = order[..=place].contains(&other);
+            let found = state(&mut bench, other.into());
+            assert_eq!(found, (0, 0, is_stopped.into()), "{other}");
+        }
+    }
 }
 
 /// Continuous messages and continuous commands alternate.
