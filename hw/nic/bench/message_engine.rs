@@ -2042,6 +2042,17 @@ fn message_engine_limits() {
     bench.settle();
     assert_eq!((state(&mut bench, 4).0, state(&mut bench, 5).0), (20, 20));
     bench.clean();
+    // One pair after the other is stopped, and each shows its own state.
+    let order = [6u16, 1, 4, 0, 7, 3, 2, 5];
+    for (place, pair) in order.into_iter().enumerate() {
+        bench.limit(pair.into(), NEVER, 0);
+        send(&mut bench, pair as u8, 70, 200 + pair..201 + pair);
+        for other in order {
+            let is_stopped = order[..=place].contains(&other);
+            let found = state(&mut bench, other.into());
+            assert_eq!(found, (0, 0, is_stopped.into()), "{other}");
+        }
+    }
 }
 
 /// Continuous messages and continuous commands alternate.
@@ -2140,6 +2151,48 @@ fn message_engine_long_fetch() {
         // A packet each fifth cycle.
         assert!(bench.fetched > 10 * cycles, "{} bytes", bench.fetched);
         bench = bench.restart();
+    }
+}
+
+/// The first packet of fetches of messages that are a little longer than their receive, or not.
+#[test]
+fn message_engine_fetch_lengths() {
+    let mut bench = Bench::new(SMALL, "message_engine_fetch_lengths");
+    for bit in 12..32 {
+        for step in 0..bit {
+            let rng = &mut bench.rng;
+            let few = rng.random_range(0..1 << 12);
+            let (capacity, length) = match step {
+                0 => (1 << bit, 1 << bit),
+                _ => (1 << bit | few, (1 << bit | few) + (1 << (step - 1))),
+            };
+            bench.arrivals.push(Message {
+                length,
+                id: 700,
+                ..PLAIN
+            });
+            bench.commands.push(Command {
+                op: Op::Receive,
+                source: None,
+                context: 0,
+                tag: None,
+                address: 0x100,
+                capacity,
+                id: 5,
+                defer: false,
+            });
+            for _ in 0..400 {
+                bench.cycle();
+                if bench.fetched > 0 {
+                    break;
+                }
+            }
+            assert!(
+                bench.fetched > 0,
+                "{length:#x} bytes, room for {capacity:#x}"
+            );
+            bench = bench.restart();
+        }
     }
 }
 

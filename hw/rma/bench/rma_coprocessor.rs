@@ -5,10 +5,11 @@
 //!
 //! The bench models node memory, network and the other ranks, all with random stalls.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use alcor_abi::packets::{
-    cq_entry, x_accumulate, x_atomic, x_commit, x_header, x_length, x_operation, x_reduction,
+    cq_entry, message, x_accumulate, x_atomic, x_commit, x_data, x_header, x_length, x_message,
+    x_operation, x_reduction, x_tag,
 };
 use alcor_abi::rank;
 use alcor_abi::{
@@ -25,6 +26,8 @@ const REQUEST: usize = 0;
 const REPLY: usize = 1;
 /// Number of ranks that the network of the instances reaches.
 const DESTS: u32 = 16;
+/// Maximum number of bytes of an eager message.
+const FRAGMENT: u32 = 64;
 
 /// An instance in `rma_coprocessor_bench`.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +41,10 @@ struct Config {
     /// Maximum number of outstanding commands of the host.
     commands: u32,
     latency: usize,
+    /// Number of ids of messages; 0 without a message engine.
+    messages: u32,
+    /// Number of ranks that the board admits to a run.
+    ranks: u32,
 }
 
 const CONFIGS: [Config; 4] = [
@@ -57,6 +64,8 @@ const DEFAULT: Config = Config {
     payload: 512,
     commands: 64,
     latency: 1,
+    messages: 32,
+    ranks: 20,
 };
 
 const SMALLEST: Config = Config {
@@ -66,6 +75,8 @@ const SMALLEST: Config = Config {
     payload: 64,
     commands: 8,
     latency: 3,
+    messages: 0,
+    ranks: 6,
 };
 
 /// A beat of a packet, and whether it is the last.
@@ -133,6 +144,8 @@ impl Config {
             0b100 if is_last => length & 0xffff,
             0b100 => self.payload - lane,
             0b110 => length & 0xffff,
+            // An eager message: its first byte is in lane 0.
+            0b000 if !is_set(message::ANNOUNCE, header[0]) => length,
             _ => 0,
         };
         let lane = if kind & 0b100 == 0 { 0 } else { lane };
@@ -175,6 +188,10 @@ struct Bench {
     sources: [Source<Beat>; 2],
     /// Whether the network is looped back.
     looped: bool,
+    /// Whether an opcode of no command has been written.
+    strayed: bool,
+    /// Whether replies to this rank come back, while all other packets go to other ranks.
+    returns: bool,
     network: [VecDeque<Beat>; 2],
     network_depth: usize,
     /// Sent packets, and the packet in progress.
@@ -218,6 +235,8 @@ impl Bench {
             sinks: [Sink::new(Pace::Always), Sink::new(Pace::Always)],
             sources: [Source::new(Pace::Always), Source::new(Pace::Always)],
             looped: false,
+            strayed: false,
+            returns: false,
             network: [VecDeque::new(), VecDeque::new()],
             network_depth: 8,
             sent: [Vec::new(), Vec::new()],
@@ -244,6 +263,30 @@ impl Bench {
     /// Queues a command.
     fn command(&mut self, opcode: Opcode, data: u32) {
         self.host.push((4 * opcode as u32, data));
+    }
+
+    /// Sometimes queues a write with an opcode that no command has, and any data.
+    fn stray(&mut self) {
+        if self.rng.random_bool(0.2) {
+            // Most of them differ from an operand's in a bit.
+            let opcode = match self.rng.random_range(0..3) {
+                0 => self.rng.random_range(0..256),
+                _ => self.rng.random_range(0x20..0x32) ^ 1 << self.rng.random_range(0..8),
+            };
+            if Opcode::ALL.iter().all(|&known| known as u32 != opcode) {
+                let data = self.rng.random();
+                self.host.push((4 * opcode, data));
+                self.strayed = true;
+            }
+        }
+    }
+
+    /// Compares and clears EVENTS, in which nothing but opcodes of no command may be reported.
+    fn check_strays(&mut self) {
+        let strayed = std::mem::take(&mut self.strayed);
+        let expected = rank::events::BAD_OPCODE.put(strayed.into());
+        assert_eq!(self.events(), expected, "{:?}", self.config);
+        self.clear_events();
     }
 
     /// Queues a write to a register.
@@ -445,6 +488,11 @@ impl Bench {
                 self.times[plane].push(self.block.cycle());
                 if last {
                     let beats = std::mem::take(&mut self.partial[plane]);
+                    if self.returns && plane == REPLY && beats[0][0] >> 24 == self.me {
+                        let count = beats.len();
+                        let beats = beats.iter().cloned().enumerate();
+                        self.sources[plane].extend(beats.map(|(at, beat)| (beat, at + 1 == count)));
+                    }
                     self.sent[plane].push(self.config.words(beats));
                 }
                 if self.looped {
@@ -594,11 +642,24 @@ impl Bench {
 
     /// Completions that the host has not read: id, status.
     fn completions(&mut self) -> Vec<(u32, u32)> {
+        let entries = self.entries().into_iter();
+        entries.map(|[id, status, ..]| (id, status)).collect()
+    }
+
+    /// Completions that the host has not read.
+    fn entries(&mut self) -> Vec<Entry> {
         let head = self.read(rank::CQ_HEAD);
         let mut entries = Vec::new();
         while self.cq_tail != head {
-            let first = self.word(RING + 16 * (self.cq_tail % (1 << RING_LOG2)));
-            entries.push((cq_entry::ID.get(first), cq_entry::STATUS.get(first)));
+            let place = RING + 16 * (self.cq_tail % (1 << RING_LOG2));
+            let first = self.word(place);
+            entries.push([
+                cq_entry::ID.get(first),
+                cq_entry::STATUS.get(first),
+                cq_entry::SOURCE.get(first),
+                self.word(place + 8),
+                self.word(place + 12),
+            ]);
             self.cq_tail = self.cq_tail.wrapping_add(1);
         }
         let tail = self.cq_tail;
@@ -710,6 +771,18 @@ fn paper_packets(config: Config) {
             );
         }
         assert!(bench.take_sent(REPLY).is_empty());
+        // Collective commands use none of the operands of the command ahead.
+        if config.slots > 4 {
+            for opcode in [Opcode::Register, Opcode::Deregister] {
+                let length = bench.rng.random_range(2..=30);
+                bench.command(Opcode::PutN, bases[0]);
+                bench.command(Opcode::PutN, 0);
+                bench.data8(me, length, 255);
+                assert_eq!(bench.collective(opcode, 0x5550), (0, 4));
+            }
+            bench.drain();
+            assert_eq!(bench.take_sent(REQUEST).len(), 2);
+        }
     }
     assert_eq!(bench.events(), 0);
 }
@@ -849,6 +922,32 @@ fn extended_packets(
     }
 }
 
+/// A window without a given size ends with node memory: its last word can be read, and no byte behind it.
+fn window_ends(bench: &mut Bench, bases: &[u32]) {
+    let (me, from) = (bench.me, (bench.me + 1) % bench.nprocs);
+    for (slot, &base) in bases.iter().enumerate() {
+        for beyond in 0..2 {
+            let offset = NODE_BYTES - base - 4 + beyond;
+            let head = x_header::DPID.put(me)
+                | x_header::PTYPE.put(PacketType::Xget as u32)
+                | x_header::LAST.put(1)
+                | x_header::SRC.put(from)
+                | x_header::SLOT.put(slot as u32);
+            let length = x_length::ID.put(9) | x_length::LENGTH.put(4);
+            bench.receive(REQUEST, &[head, offset, length, 0x20]);
+            bench.drain();
+            let answer = if beyond == 0 {
+                let head = x_data::DPID.put(from) | x_data::PTYPE.put(PacketType::Xdata as u32);
+                let head = head | x_data::LAST.put(1);
+                vec![head, 0x20, length, bench.word(NODE_BYTES - 4)]
+            } else {
+                vec![x_ack(from, Status::OutOfBounds, 9)]
+            };
+            assert_eq!(bench.take_sent(REPLY), [answer], "window of {base:#x}");
+        }
+    }
+}
+
 fn extended(config: Config) {
     let mut bench = Bench::new(config, "rma_coprocessor_extended");
     bench.begin();
@@ -856,6 +955,7 @@ fn extended(config: Config) {
     for (slot, base) in bases.into_iter().enumerate() {
         assert_eq!(bench.register(base, None, 0), (0, slot as u32));
     }
+    window_ends(&mut bench, &bases);
     // After a reset, all operands are zero.
     for (opcode, is_get) in [(Opcode::XPut, false), (Opcode::XGet, true)] {
         bench.command(opcode, x_commit::SLOT.put(2) | x_commit::ID.put(5));
@@ -1150,6 +1250,7 @@ fn operations(config: Config) {
                     bench.command(opcode, word);
                 }
             }
+            bench.stray();
             kept = wanted;
             let opcode = opcodes[bench.rng.random_range(0..opcodes.len())];
             let id = bench.rng.random_range(0..1 << 16);
@@ -1211,7 +1312,7 @@ fn operations(config: Config) {
         refused += statuses.len();
     }
     assert!(sent > 100 && refused > 50, "{sent} sent, {refused} refused");
-    assert_eq!(bench.events(), 0);
+    bench.check_strays();
 }
 
 /// A long put leaves without a gap. Packets of a get leave every fifth cycle.
@@ -1303,7 +1404,28 @@ fn refusals(config: Config) {
             (7, unknown)
         ]
     );
-    // Without a message engine, no id of a message exists, and there is nothing to be cancelled.
+    // A buffer with any bit of its address or length beyond node memory, whichever of both is written last.
+    for bit in NODE_BYTES.ilog2()..32 {
+        for operands in [
+            [(Opcode::XLength, 1 << bit), (Opcode::XLaddr, 4)],
+            [(Opcode::XLaddr, 1 << bit), (Opcode::XLength, 4)],
+            [(Opcode::XLaddr, 4), (Opcode::XLength, 1 << bit)],
+            [(Opcode::XLength, 4), (Opcode::XLaddr, 1 << bit)],
+        ] {
+            for (opcode, operand) in operands {
+                bench.command(opcode, operand);
+                bench.command(Opcode::XOffset, 0);
+            }
+            bench.command(Opcode::XPut, x_commit::DPID.put(me) | x_commit::ID.put(bit));
+            bench.drain();
+            assert_eq!(bench.completions(), [(bit, local)], "{operands:x?}");
+        }
+    }
+    assert!(bench.take_sent(REQUEST).is_empty());
+    if config.lane == 0 {
+        old_elements(&mut bench);
+    }
+    // An id of a message that does not exist; without a message engine, none exists. There is nothing to be cancelled.
     for (at, opcode) in [
         Opcode::XSend,
         Opcode::XAnnounce,
@@ -1314,9 +1436,11 @@ fn refusals(config: Config) {
     .into_iter()
     .enumerate()
     {
-        bench.command(opcode, x_commit::ID.put(at as u32));
+        let id = config.messages + at as u32;
+        bench.command(Opcode::XLength, 0);
+        bench.command(opcode, x_commit::ID.put(id));
         bench.drain();
-        let refused = (at as u32, Status::BadId as u32);
+        let refused = (id, Status::BadId as u32);
         let expected: &[_] = match opcode {
             Opcode::XCancel => &[],
             _ => &[refused],
@@ -1403,12 +1527,15 @@ fn refusals(config: Config) {
         );
         (pid, ranks, rank::identity::BEGUN.get(bits))
     };
-    for (opcode, data) in [
-        (Opcode::SetNprocs, nprocs + 1),
+    let mut numbers = vec![
+        (Opcode::SetNprocs, config.ranks + 1),
         (Opcode::SetNprocs, 255),
-        (Opcode::SetNprocs, 256),
         (Opcode::SetPid, me + 1),
-    ] {
+    ];
+    // A bit of its own.
+    numbers.extend((8..32).map(|bit| (Opcode::SetNprocs, nprocs | 1 << bit)));
+    numbers.extend((0..8).map(|bit| (Opcode::SetPid, me ^ 1 << bit)));
+    for (opcode, data) in numbers {
         bench.command(opcode, data);
         bench.drain();
         assert_eq!(
@@ -1422,12 +1549,69 @@ fn refusals(config: Config) {
     bench.extended(Opcode::XPut, DESTS, 0, 10, [0, 0, 4]);
     bench.drain();
     assert_eq!(bench.completions().last(), Some(&(10, rank_status)));
+    // The run may have more ranks than the network reaches. Commands to those are refused.
+    bench.command(Opcode::SetNprocs, config.ranks);
+    bench.drain();
+    assert_eq!(identity(&mut bench), (me, config.ranks, 1));
+    for dpid in (0..DESTS + 4).chain([255]) {
+        let is_known = dpid < config.ranks.min(DESTS);
+        bench.extended(Opcode::XPut, dpid, 0, dpid, [0, 0, 4]);
+        bench.command(Opcode::Put1, 0x400);
+        bench.command(Opcode::Put1, dpid);
+        bench.data8(dpid, 1, 0);
+        bench.drain();
+        let sent = bench.take_sent(REQUEST);
+        assert_eq!(sent.len(), if is_known { 2 } else { 0 }, "rank {dpid}");
+        assert!(sent.iter().all(|packet| packet[0] >> 24 == dpid));
+        let refused = (dpid, rank_status);
+        let expected: &[_] = if is_known { &[] } else { &[refused] };
+        assert_eq!(bench.completions(), expected, "rank {dpid}");
+        let refused = rank::events::REFUSED.put((!is_known).into());
+        assert_eq!(bench.events(), refused, "rank {dpid}");
+        bench.clear_events();
+    }
     bench.command(Opcode::EndRun, 0);
     bench.command(Opcode::SetNprocs, me);
     bench.command(Opcode::BeginRun, 0);
     bench.drain();
     assert_eq!(bench.events(), rank::events::REFUSED.put(1));
     assert_eq!(identity(&mut bench), (me, me, 0));
+}
+
+/// The old elements of a fetching accumulate end with node memory, or a word behind it.
+fn old_elements(bench: &mut Bench) {
+    let me = bench.me;
+    for length in [4, 12, 0x40, 0x1000, 0x1040, 0x5554] {
+        for (beyond, length_last) in [(0, false), (0, true), (4, false), (4, true)] {
+            let old = NODE_BYTES - length + beyond;
+            let mut operands = [(Opcode::XLength, length), (Opcode::XOperandHigh, old)];
+            if length_last {
+                operands.reverse();
+            }
+            bench.command(Opcode::XLaddr, 0);
+            bench.command(Opcode::XOffset, 0);
+            let reduction = x_reduction::DATATYPE.put(Datatype::U32 as u32);
+            bench.command(Opcode::XOperand, reduction);
+            for (opcode, operand) in operands {
+                bench.command(opcode, operand);
+            }
+            let commit = x_commit::DPID.put(me) | x_commit::ID.put(1);
+            bench.command(Opcode::XFetchAccumulate, commit);
+            bench.drain();
+            let packets = bench.take_sent(REQUEST).len() as u32;
+            let refused = (1, Status::BadLocal as u32);
+            let place = format!("{length:#x} bytes to {old:#x}");
+            if beyond == 0 {
+                let expected = length.div_ceil(bench.config.payload);
+                assert_eq!(packets, expected, "{place}");
+                assert_eq!(bench.completions(), [], "{place}");
+            } else {
+                assert_eq!(packets, 0, "{place}");
+                assert_eq!(bench.completions(), [refused], "{place}");
+            }
+        }
+    }
+    bench.command(Opcode::XLength, 4);
 }
 
 /// A registration with commands directly after it, broken pairs, undefined opcodes, and refusals
@@ -1559,6 +1743,12 @@ fn interlock(config: Config) {
         bench.register(0x900, Some(u32::MAX), 0).0,
         Status::BadRange as u32
     );
+    // Any bit beyond node memory.
+    for bit in NODE_BYTES.ilog2()..32 {
+        let bad = Status::BadRange as u32;
+        assert_eq!(bench.register(0x900, Some(1 << bit), 0).0, bad, "{bit}");
+        assert_eq!(bench.register(0x900 | 1 << bit, Some(4), 0).0, bad, "{bit}");
+    }
     assert_eq!(
         bench.collective(Opcode::Deregister, 0x900).0,
         Status::NotRegistered as u32
@@ -1580,6 +1770,19 @@ fn interlock(config: Config) {
     assert_eq!(bench.register(0x900, Some(NODE_BYTES - 0x900), 0), (0, 1));
     for slot in 2..config.slots {
         assert_eq!(bench.register(0x1000 + 4 * slot, None, 0), (0, slot));
+    }
+    // Each slot is found by its base, by commands of both kinds.
+    for slot in 2..config.slots {
+        let base = 0x1000 + 4 * slot;
+        bench.command(Opcode::XWindow, base);
+        bench.extended(Opcode::XPut, me, 0, 31, [0, 0, 0]);
+        bench.command(Opcode::Put1, base);
+        bench.command(Opcode::Put1, slot);
+        bench.data8(me, 1, 0);
+        bench.drain();
+        let sent = bench.take_sent(REQUEST);
+        let slots: Vec<u32> = sent.iter().map(|packet| packet[0] & 0xff).collect();
+        assert_eq!(slots, [slot; 2], "{config:?}");
     }
     assert_eq!(bench.register(0x2000, None, 0).0, Status::TableFull as u32);
     assert_eq!(bench.collective(Opcode::Deregister, 0x900), (0, 1));
@@ -1613,6 +1816,8 @@ fn lengths(config: Config) {
         assert_eq!(bench.register(base, Some(0x1000), 0), (0, slot as u32));
     }
     let me = bench.me;
+    // There is no space for messages.
+    bench.register_write(rank::MESSAGE_QUOTA, 0);
     let (mut cut, mut short, mut long) = (0, 0, 0);
     for round in 0..soak(30) {
         bench.set_paces();
@@ -2032,6 +2237,595 @@ fn orphaned(config: Config) {
     }
 }
 
+// Commands of messages, and resets of the rank.
+
+/// A receive that waits.
+#[derive(Debug, Clone)]
+struct Posted {
+    id: u32,
+    /// Any source, or any tag, if there is none.
+    source: Option<u32>,
+    context: u32,
+    tag: Option<u32>,
+    address: u32,
+    capacity: u32,
+}
+
+/// A message that has arrived.
+#[derive(Debug, Clone)]
+struct Arrived {
+    source: u32,
+    context: u32,
+    tag: u32,
+    /// Id of the sender's command.
+    id: u32,
+    data: Vec<u8>,
+}
+
+impl Posted {
+    fn takes(&self, message: &Arrived) -> bool {
+        self.context == message.context
+            && self.source.is_none_or(|source| source == message.source)
+            && self.tag.is_none_or(|tag| tag == message.tag)
+    }
+}
+
+/// Id, status, source, tag and length of a completion.
+type Entry = [u32; 5];
+
+/// A model of the rank's messages.
+#[derive(Debug, Default)]
+struct Mail {
+    /// Oldest first.
+    posted: Vec<Posted>,
+    unexpected: Vec<Arrived>,
+    /// Address, length and id of announced messages.
+    announced: BTreeMap<u32, (u32, u32)>,
+    /// Operands that the coprocessor keeps: address, length and tag.
+    kept: [u32; 3],
+    /// Expected packets, acknowledgements and completions.
+    packets: Vec<Vec<u32>>,
+    acks: Vec<Vec<u32>>,
+    entries: Vec<Entry>,
+    /// Commands that other ranks have to answer.
+    asked: Vec<u32>,
+}
+
+impl Mail {
+    /// A receive and a message have met.
+    fn meet(&mut self, bench: &mut [u8], receive: &Posted, message: &Arrived) {
+        let whole = message.data.len();
+        let kept = whole.min(receive.capacity as usize);
+        let start = receive.address as usize;
+        bench[start..start + kept].copy_from_slice(&message.data[..kept]);
+        let status = if kept < whole {
+            Status::Truncated
+        } else {
+            Status::Ok
+        };
+        let Arrived {
+            source, tag, id, ..
+        } = *message;
+        self.entries
+            .push([receive.id, status as u32, source, tag, whole as u32]);
+        self.acks.push(vec![x_ack(source, Status::Ok, id)]);
+    }
+
+    /// A completion that says no more than a status.
+    fn end(&mut self, id: u32, status: Status) {
+        self.entries.push([id, status as u32, 0, 0, 0]);
+    }
+}
+
+/// Number of ranks of the runs, and their contexts and tags. A receive's buffer is in the area of its id.
+const CONTEXTS: [u32; 3] = [0, 1, 200];
+const TAGS: [u32; 4] = [0, 1, 0x155_5555, (1 << 26) - 1];
+const AREA: u32 = 0x600;
+
+impl Bench {
+    /// Queues the operands of a command that are not kept, and some that are.
+    fn operands(&mut self, mail: &mut Mail, wanted: [u32; 3]) {
+        let opcodes = [Opcode::XLaddr, Opcode::XLength, Opcode::XTag];
+        let first = self.rng.random_range(0..3);
+        for turn in 0..3 {
+            let at = (first + turn) % 3;
+            if wanted[at] != mail.kept[at] || self.rng.random_bool(0.2) {
+                self.command(opcodes[at], wanted[at]);
+            }
+        }
+        mail.kept = wanted;
+    }
+
+    /// Queues a random command of messages, and adds what must come of it.
+    fn message_command(&mut self, mail: &mut Mail, memory: &mut [u8]) {
+        let messages = self.config.messages;
+        let rng = &mut self.rng;
+        let opcode = [
+            Opcode::XSend,
+            Opcode::XAnnounce,
+            Opcode::XReceive,
+            Opcode::XReceive,
+            Opcode::XProbe,
+            Opcode::XCancel,
+        ][rng.random_range(0..6)];
+        // A receive's id is in use up to its completion.
+        let in_use = |id: u32| {
+            let mut ids = mail.posted.iter().map(|receive| receive.id);
+            ids.any(|of| of == id) || mail.entries.iter().any(|entry| entry[0] == id)
+        };
+        let mut id = rng.random_range(0..messages);
+        while opcode == Opcode::XReceive && in_use(id) {
+            id = rng.random_range(0..messages);
+        }
+        if rng.random_bool(0.1) {
+            // One bit is wrong.
+            id |= 1 << rng.random_range(messages.ilog2()..16);
+        }
+        let context = if rng.random_bool(0.2) {
+            rng.random_range(0..256)
+        } else {
+            CONTEXTS[rng.random_range(0..3)]
+        };
+        let mut tag = TAGS[rng.random_range(0..4)];
+        let (any_source, any_tag): (bool, bool) = (rng.random_bool(0.3), rng.random_bool(0.3));
+        tag |= x_tag::ANY_SOURCE.put(any_source.into()) | x_tag::ANY_TAG.put(any_tag.into());
+        // Packets to this rank do not come back.
+        let mut peer = (self.me + rng.random_range(1..self.nprocs)) % self.nprocs;
+        if rng.random_bool(0.1) {
+            peer = rng.random_range(self.nprocs..256);
+        }
+        let mut length = match rng.random_range(0..5) {
+            0 => FRAGMENT,
+            1 => FRAGMENT + 1,
+            2 => 4 * rng.random_range(0..=FRAGMENT / 4),
+            _ => rng.random_range(0..=FRAGMENT),
+        };
+        let mut address = match opcode {
+            Opcode::XReceive => AREA * (id % messages) + rng.random_range(0..8),
+            _ => rng.random_range(AREA * messages..RING - FRAGMENT),
+        };
+        if opcode == Opcode::XAnnounce && rng.random() {
+            address = rng.random_range(0..RING);
+            length = rng.random_range(0..=RING - address);
+        }
+        if rng.random_bool(0.1) {
+            // Beyond node memory, by a byte or by a bit.
+            match rng.random_range(0..4) {
+                0 => length = NODE_BYTES + 1 - address,
+                1 => length |= NODE_BYTES << rng.random_range(0..16),
+                2 => address |= NODE_BYTES << rng.random_range(0..16),
+                _ => address = NODE_BYTES + 1 - length.clamp(1, FRAGMENT),
+            }
+        }
+        self.operands(mail, [address, length, tag]);
+        self.stray();
+        let commit =
+            x_message::RANK.put(peer) | x_message::CONTEXT.put(context) | x_message::ID.put(id);
+        self.command(opcode, commit);
+
+        let sends = matches!(opcode, Opcode::XSend | Opcode::XAnnounce);
+        let is_beyond = u64::from(address) + u64::from(length) > u64::from(NODE_BYTES);
+        let status = if peer >= self.nprocs && (sends || !any_source) {
+            Status::BadRank
+        } else if id >= messages {
+            Status::BadId
+        } else if opcode == Opcode::XSend && length > FRAGMENT {
+            Status::BadLength
+        } else if opcode != Opcode::XProbe && is_beyond {
+            Status::BadLocal
+        } else {
+            Status::Ok
+        };
+        if opcode == Opcode::XCancel {
+            if let Some(at) = mail.posted.iter().position(|receive| receive.id == id) {
+                mail.posted.remove(at);
+                mail.end(id, Status::Cancelled);
+            }
+            return;
+        }
+        if status != Status::Ok {
+            mail.end(id, status);
+            return;
+        }
+        if sends {
+            let head = message::DPID.put(peer)
+                | message::PTYPE.put(PacketType::Message as u32)
+                | message::ANNOUNCE.put((opcode == Opcode::XAnnounce).into())
+                | message::SRC.put(self.me)
+                | message::CONTEXT.put(context);
+            let mut packet = vec![head, x_tag::TAG.get(tag), length, id];
+            if opcode == Opcode::XSend {
+                packet.extend((0..length.div_ceil(4)).map(|at| self.word(address + 4 * at)));
+            } else {
+                mail.announced.insert(id, (address, length));
+            }
+            mail.packets.push(packet);
+            mail.asked.push(id);
+            return;
+        }
+        let receive = Posted {
+            id,
+            source: (!any_source).then_some(peer),
+            context,
+            tag: (!any_tag).then_some(x_tag::TAG.get(tag)),
+            address,
+            capacity: length,
+        };
+        let found = mail.unexpected.iter().position(|m| receive.takes(m));
+        match (opcode, found) {
+            (Opcode::XReceive, Some(at)) => {
+                let message = mail.unexpected.remove(at);
+                mail.meet(memory, &receive, &message);
+            }
+            (Opcode::XReceive, None) => mail.posted.push(receive),
+            (_, Some(at)) => {
+                let Arrived {
+                    source, tag, data, ..
+                } = &mail.unexpected[at];
+                mail.entries.push([id, 0, *source, *tag, data.len() as u32]);
+            }
+            (_, None) => mail.end(id, Status::NotFound),
+        }
+    }
+
+    /// A random message arrives.
+    fn message_arrives(&mut self, mail: &mut Mail, memory: &mut [u8]) {
+        let rng = &mut self.rng;
+        let length = [0, FRAGMENT, rng.random_range(0..=FRAGMENT)][rng.random_range(0..3)];
+        let mut arrived = Arrived {
+            source: (self.me + rng.random_range(1..self.nprocs)) % self.nprocs,
+            context: CONTEXTS[rng.random_range(0..3)],
+            tag: TAGS[rng.random_range(0..4)],
+            id: rng.random_range(0..1 << 16),
+            data: (0..length).map(|_| rng.random()).collect(),
+        };
+        if !mail.posted.is_empty() && rng.random_bool(0.7) {
+            // For some receive.
+            let receive = &mail.posted[rng.random_range(0..mail.posted.len())];
+            arrived.source = receive.source.unwrap_or(arrived.source);
+            arrived.context = receive.context;
+            arrived.tag = receive.tag.unwrap_or(arrived.tag);
+        }
+        let Arrived {
+            source,
+            context,
+            tag,
+            id,
+            ref data,
+        } = arrived;
+        let head = message::DPID.put(self.me) | message::SRC.put(source);
+        let mut packet = vec![head | message::CONTEXT.put(context), tag, length, id];
+        packet.extend(data.chunks(4).map(|bytes| {
+            let byte = |at: usize| bytes.get(at).copied().unwrap_or(0x5a);
+            u32::from_le_bytes(std::array::from_fn(byte))
+        }));
+        self.receive(REQUEST, &packet);
+        match mail
+            .posted
+            .iter()
+            .position(|receive| receive.takes(&arrived))
+        {
+            Some(at) => {
+                let receive = mail.posted.remove(at);
+                mail.meet(memory, &receive, &arrived);
+            }
+            None => mail.unexpected.push(arrived),
+        }
+    }
+
+    /// Another rank refuses commands of this rank.
+    fn answer(&mut self, ids: Vec<u32>, mail: &mut Mail) {
+        for id in ids {
+            let statuses = [Status::NoRoom, Status::RankReset, Status::OutOfBounds];
+            let status = statuses[self.rng.random_range(0..3)];
+            let me = self.me;
+            self.receive(REPLY, &[x_ack(me, status, id)]);
+            mail.end(id, status);
+        }
+    }
+
+    /// Waits for what is under way, and compares it with what is expected.
+    fn compare_mail(&mut self, mail: &mut Mail, memory: &[u8], what: &str) {
+        self.drain();
+        let place = format!("{what}, cycle {}, {:?}", self.block.cycle(), self.config);
+        let packets = std::mem::take(&mut mail.packets);
+        let sent = self.take_sent(REQUEST);
+        assert_eq!(sent.len(), packets.len(), "{place}: packets");
+        for (sent, expected) in sent.iter().zip(&packets) {
+            // The last word of a payload may have bytes behind the message.
+            let bytes = |packet: &[u32]| -> Vec<u8> {
+                let length = if is_set(message::ANNOUNCE, packet[0]) {
+                    0
+                } else {
+                    packet[2] as usize
+                };
+                let bytes = packet.iter().flat_map(|word| word.to_le_bytes());
+                bytes.take(16 + length).collect()
+            };
+            assert_eq!(sent.len(), expected.len(), "{place}: {sent:x?}");
+            assert_eq!(bytes(sent), bytes(expected), "{place}: {sent:x?}");
+        }
+        // Copies of this rank to itself are no answers.
+        let me = self.me;
+        let mut answers = self.take_sent(REPLY);
+        answers.retain(|packet| packet[0] >> 24 != me);
+        answers.sort_unstable();
+        let mut expected = std::mem::take(&mut mail.acks);
+        expected.sort_unstable();
+        assert_eq!(answers, expected, "{place}: acknowledgements");
+        let mut entries = self.entries();
+        for entry in &mut entries {
+            // Other completions have no source, tag and length.
+            if ![Status::Ok, Status::Truncated]
+                .map(|status| status as u32)
+                .contains(&entry[1])
+            {
+                entry[2..].fill(0);
+            }
+        }
+        entries.sort_unstable();
+        mail.entries.sort_unstable();
+        assert_eq!(entries, mail.entries, "{place}: completions");
+        mail.entries.clear();
+        let wrong = (0..RING as usize).find(|&at| self.memory[at] != memory[at]);
+        assert_eq!(wrong, None, "{place}: a byte of memory");
+        let queues = rank::message_queues::POSTED.put(mail.posted.len() as u32)
+            | rank::message_queues::UNEXPECTED.put(mail.unexpected.len() as u32);
+        assert_eq!(self.read(rank::MESSAGE_QUEUES), queues, "{place}: queues");
+    }
+
+    /// Another rank fetches parts of the announced messages, and more than there is.
+    fn fetch_announced(&mut self, mail: &mut Mail) {
+        for (&id, &(address, size)) in &mail.announced {
+            if size == 0 {
+                continue;
+            }
+            let rng = &mut self.rng;
+            let length = rng.random_range(1..=size.min(self.config.payload - 4));
+            let offset =
+                [0, size - length, rng.random_range(0..=size - length)][rng.random_range(0..3)];
+            let laddr: u32 = rng.random_range(0..NODE_BYTES);
+            let (peer, receive) = (
+                rng.random_range(0..self.nprocs),
+                rng.random_range(0..1 << 10),
+            );
+            let peer = if peer == self.me {
+                (peer + 1) % self.nprocs
+            } else {
+                peer
+            };
+            let head = x_header::DPID.put(self.me)
+                | x_header::PTYPE.put(PacketType::Xget as u32)
+                | x_header::LAST.put(1)
+                | x_header::MESSAGE.put(1)
+                | x_header::SRC.put(peer)
+                | x_header::SLOT.put(id);
+            let more = rng.random_range(1..size.max(2)).min(0x100);
+            for (length, is_beyond) in [(length, false), (size - offset + more, true)] {
+                if length >= 1 << 16 {
+                    continue;
+                }
+                let word = x_length::ID.put(receive) | x_length::LENGTH.put(length);
+                self.receive(REQUEST, &[head, offset, word, laddr]);
+                self.drain();
+                let answers = self.take_sent(REPLY);
+                let place = format!("{offset:#x} of {address:#x}, {size:#x} bytes: {answers:x?}");
+                assert_eq!(answers.len(), 1, "{place}");
+                let answer = &answers[0];
+                assert_eq!(x_data::DPID.get(answer[0]), peer, "{place}");
+                if is_beyond {
+                    let status = x_data::STATUS.get(answer[0]);
+                    assert_eq!(status, Status::OutOfBounds as u32, "{place}");
+                    continue;
+                }
+                assert_eq!(answer[1], laddr, "{place}");
+                let lane = (laddr % 4) as usize;
+                let bytes: Vec<u8> = answer[3..]
+                    .iter()
+                    .flat_map(|word| word.to_le_bytes())
+                    .skip(lane)
+                    .take(length as usize)
+                    .collect();
+                let from = (address + offset) as usize;
+                assert!(
+                    bytes == self.memory[from..from + length as usize],
+                    "{place}"
+                );
+            }
+        }
+    }
+
+    /// The rank is reset while other ranks owe it answers. The reset ends with the last answer, and leaves nothing behind.
+    fn reset_rank(&mut self, mail: &mut Mail) {
+        use rank::reset_state::{ANSWERS, BUSY};
+        let resets = rank::reset_state::COUNT.get(self.read(rank::RESET_STATE));
+        // Commands of all kinds, each of which is answered once.
+        let count = self.rng.random_range(1..=6);
+        for id in 100..100 + count {
+            let opcode = [
+                Opcode::XPut,
+                Opcode::XGet,
+                Opcode::XAdd64,
+                Opcode::XAccumulate,
+                Opcode::XFetchAccumulate,
+                Opcode::XSend,
+                Opcode::XAnnounce,
+            ][self.rng.random_range(0..7)];
+            let peer = (self.me + 1) % self.nprocs;
+            let length = match opcode {
+                Opcode::XSend => 12,
+                _ => 8 * self.rng.random_range(0..2 * self.config.payload / 8),
+            };
+            let id = match opcode {
+                Opcode::XSend | Opcode::XAnnounce => id % self.config.messages,
+                _ => id,
+            };
+            self.command(Opcode::XOperand, 0);
+            self.command(Opcode::XOperandHigh, 0x100);
+            self.command(Opcode::XCompare, 0xffff_ffff);
+            self.command(Opcode::XCompareHigh, 0xffff_ffff);
+            self.extended(opcode, peer, 3, id, [8, 0x108, length]);
+            mail.asked.push(id);
+        }
+        for opcode in [
+            Opcode::XOffset,
+            Opcode::XLaddr,
+            Opcode::XTag,
+            Opcode::XOperand,
+        ] {
+            self.command(opcode, 0xffff_ffff);
+        }
+        self.command(Opcode::XOperandHigh, 0xffff_ffff);
+        let length = [0, 0xffff_ffff][self.rng.random_range(0..2)];
+        self.command(Opcode::XLength, length);
+        self.command(Opcode::XWindow, 0x5554);
+        if self.rng.random() {
+            // A packet of the paper is the last one ahead of the recalls.
+            self.command(Opcode::Put1, 0x400);
+            self.command(Opcode::Put1, 0);
+            self.data8(0, 1, 0);
+        }
+        self.drain();
+        self.take_sent(REQUEST);
+        self.entries();
+        self.run_until("the ring's tail", |bench| bench.host.is_empty());
+        self.register_write(rank::RANK_RESET, 1);
+        let nprocs = self.nprocs as usize;
+        self.run_until("the recalls", |bench| {
+            bench.host.is_empty() && bench.sent[REQUEST].len() == nprocs
+        });
+        let recall = |dpid: u32| {
+            message::DPID.put(dpid)
+                | message::ANNOUNCE.put(1)
+                | message::RECALL.put(1)
+                | message::SRC.put(self.me)
+        };
+        let recalls: Vec<_> = (0..self.nprocs)
+            .map(|at| vec![recall(at), 0, 0, 0])
+            .collect();
+        assert_eq!(self.take_sent(REQUEST), recalls, "{:?}", self.config);
+        let mut ids = std::mem::take(&mut mail.asked);
+        ids.extend(vec![0; nprocs]);
+        let last = ids.split_off(ids.len() - 1);
+        self.answer(ids, mail);
+        self.run_until("the answers", |bench| bench.sources[REPLY].is_empty());
+        self.cycles(300);
+        let state = self.read(rank::RESET_STATE);
+        let waits = (BUSY.get(state), ANSWERS.get(state));
+        assert_eq!(waits, (1, 1), "an answer is missing, {:?}", self.config);
+        self.answer(last, mail);
+        self.run_until("the end of the reset", |bench| {
+            BUSY.get(bench.read(rank::RESET_STATE)) == 0
+        });
+        // Messages that waited are returned.
+        let mut acks: Vec<_> = mail
+            .unexpected
+            .iter()
+            .map(|message| vec![x_ack(message.source, Status::RankReset, message.id)])
+            .collect();
+        acks.sort_unstable();
+        let mut answers = self.take_sent(REPLY);
+        answers.sort_unstable();
+        assert_eq!(answers, acks, "messages that waited, {:?}", self.config);
+        *mail = Mail::default();
+        self.commands = 0;
+        let state = rank::reset_state::LARGEST.put(self.nprocs)
+            | rank::reset_state::COUNT.put((resets + 1) & 0xff);
+        assert_eq!(self.read(rank::RESET_STATE), state);
+        let identity = rank::identity::PID.put(self.me) | rank::identity::NPROCS.put(1);
+        assert_eq!(self.read(rank::IDENTITY), identity);
+        for register in [
+            rank::RETIRED,
+            rank::CQ_HEAD,
+            rank::MESSAGE_QUEUES,
+            rank::EVENTS,
+        ] {
+            assert_eq!(self.read(register), 0, "{register:#x}, {:?}", self.config);
+        }
+    }
+
+    /// After a reset, all operands are zero, and no window is named. Opcodes of no command change none of them.
+    fn check_operands(&mut self, mail: &mut Mail) {
+        let is_known = |opcode: u32| Opcode::ALL.iter().any(|&known| known as u32 == opcode);
+        for opcode in (0..256).filter(|&opcode| !is_known(opcode)) {
+            let data = self.rng.random();
+            self.host.push((4 * opcode, data));
+        }
+        self.strayed = true;
+        let peer = (self.me + 1) % self.nprocs;
+        let put = x_commit::DPID.put(peer) | x_commit::SLOT.put(7) | x_commit::ID.put(99);
+        self.command(Opcode::XPut, put);
+        self.command(Opcode::XCompareSwap64, put);
+        self.command(Opcode::XFetchAccumulate, put);
+        self.command(
+            Opcode::XSend,
+            x_message::RANK.put(peer) | x_message::ID.put(9),
+        );
+        self.drain();
+        let mut expected = vec![
+            extended_packets(self, false, peer, 7, 99, [0; 3])[0]
+                .0
+                .clone(),
+        ];
+        let code = Opcode::XCompareSwap64 as u32;
+        let operands = Operands::default();
+        expected.push(atomic_packet(self, code, [peer, 7, 99], operands));
+        expected.extend(accumulate_packets(self, true, [peer, 7, 99], operands));
+        expected.push(vec![
+            message::DPID.put(peer) | message::SRC.put(self.me),
+            0,
+            0,
+            9,
+        ]);
+        assert_eq!(self.take_sent(REQUEST), expected, "{:?}", self.config);
+        mail.asked.extend([99, 99, 99, 9]);
+    }
+}
+
+/// Commands of messages become exactly their packets, take effect in the message engine, or are refused. Between runs
+/// the rank is reset.
+fn messages(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_messages");
+    bench.returns = true;
+    let mut mail = Mail::default();
+    let [mut met, mut announced] = [0; 2];
+    for round in 0..soak(16) {
+        bench.begin();
+        bench.drain();
+        if round > 0 {
+            bench.set_paces();
+        }
+        bench.check_operands(&mut mail);
+        assert_eq!(bench.register(0x400, None, 0), (0, 0));
+        for _ in 0..6 {
+            let mut memory = bench.memory.clone();
+            for _ in 0..8 {
+                bench.message_command(&mut mail, &mut memory);
+                bench.stray();
+            }
+            bench.compare_mail(&mut mail, &memory, "commands");
+            bench.fetch_announced(&mut mail);
+            announced += mail.announced.len();
+            let asked = std::mem::take(&mut mail.asked);
+            bench.answer(asked, &mut mail);
+            for _ in 0..bench.rng.random_range(0..8) {
+                if mail.unexpected.len() < 12 {
+                    bench.message_arrives(&mut mail, &mut memory);
+                }
+            }
+            met += mail.acks.len();
+            bench.compare_mail(&mut mail, &memory, "arrivals");
+            mail.announced.clear();
+        }
+        bench.check_strays();
+        bench.reset_rank(&mut mail);
+    }
+    assert!(
+        met > 40 && announced > 20,
+        "{met} met, {announced} announced"
+    );
+}
+
 /// Each bench with beats of one word in each size, and with beats of eight words.
 macro_rules! each_shape {
     ($($body:ident: $name:ident, $smallest:ident, $wide:ident;)*) => {$(
@@ -2062,6 +2856,16 @@ each_shape! {
     interlock: rma_coprocessor_interlock, rma_coprocessor_interlock_smallest, rma_coprocessor_interlock_wide;
     lengths: rma_coprocessor_lengths, rma_coprocessor_lengths_smallest, rma_coprocessor_lengths_wide;
     programs: rma_coprocessor_programs, rma_coprocessor_programs_smallest, rma_coprocessor_programs_wide;
+}
+
+#[test]
+fn rma_coprocessor_messages() {
+    messages(CONFIGS[0]);
+}
+
+#[test]
+fn rma_coprocessor_messages_wide() {
+    messages(CONFIGS[2]);
 }
 
 #[test]

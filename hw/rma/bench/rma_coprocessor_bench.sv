@@ -1,5 +1,6 @@
-/// Bench top for coprocessors: the default sizes and the smallest sizes. Lane g of a packed port belongs to instance g;
-/// the sizes are listed here and in the Rust file beside this one. The bench models node memory and network.
+/// Bench top for coprocessors: the default sizes with a message engine, and the smallest sizes. Lane g of a packed port
+/// belongs to instance g; the sizes are listed here and in the Rust file beside this one. The bench models node memory and
+/// network.
 module rma_coprocessor_bench #(
     /// Bits of a beat.
     parameter int unsigned DATA_W = 32
@@ -63,6 +64,9 @@ module rma_coprocessor_bench #(
     localparam int unsigned HeadDepth = g == 0 ? 16 : 5;
     localparam int unsigned MmDepth = g == 0 ? 16 : 2;
     localparam int unsigned MemLatency = g == 0 ? 1 : 3;
+    localparam int unsigned Messages = g == 0 ? 32 : 0;
+    // More ranks than the network reaches, or fewer.
+    localparam logic [7:0] Ranks = g == 0 ? 8'd20 : 8'd6;
     alcor_abi_pkg::page_write_t page;
     alcor_abi_pkg::sync_request_t sync;
 
@@ -111,7 +115,7 @@ module rma_coprocessor_bench #(
 
     alcor_abi_pkg::board_to_rank_t to_rank;
     alcor_abi_pkg::rank_to_board_t from_rank;
-    assign to_rank = {8'd6, cop_aborted_i[g], cop_peer_lost_i[g], 4'b0000};
+    assign to_rank = {Ranks, cop_aborted_i[g], cop_peer_lost_i[g], 4'b0000};
     assign cop_state_o[g] = from_rank.state;
     assign cop_abort_o[g] = from_rank.aborts;
     assign cop_abort_reason_o[g] = from_rank.abort_reason;
@@ -134,6 +138,10 @@ module rma_coprocessor_bench #(
         .OUT_DEPTH    (OutDepth),
         .HEAD_DEPTH   (HeadDepth),
         .MM_DEPTH     (MmDepth),
+        .MESSAGES     (Messages),
+        .FRAGMENT     (64),
+        .MATCH_CELLS  (16),
+        .MATCH_BLOCK  (8),
         .MEM_LATENCY  (MemLatency),
         .ACCUMULATE   (g == 0)
     ) u_coprocessor (

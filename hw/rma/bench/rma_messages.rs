@@ -115,6 +115,10 @@ struct Bench {
     /// Whether registers are compared with `pages` in each cycle, and with what chance else.
     watches: bool,
     watched: u64,
+    /// Whether the hosts write commands without room for them.
+    floods: bool,
+    /// Number of cycles in which each rank was cleared since the last one that a bench has counted.
+    cleared: [u32; RANKS],
 }
 
 /// What a rank's registers must show, by what has passed at its ports.
@@ -210,10 +214,16 @@ impl Bench {
             pages: Default::default(),
             watches: false,
             watched: 0,
+            floods: false,
+            cleared: [0; RANKS],
         };
         bench.run_until("the tables to be cleared", |bench| {
             (0..RANKS).all(|at| bench.is(at, "ready_o"))
         });
+        for at in 0..RANKS {
+            assert_eq!(bench.read(at, rank::RESET_STATE), 0, "rank {at}");
+        }
+        bench.cleared = [0; RANKS];
         bench
     }
 
@@ -298,7 +308,7 @@ impl Bench {
         let retired = self.read(at, rank::RETIRED);
         let most = self.config.commands;
         let node = &mut self.nodes[at];
-        let credit = node.commands.wrapping_sub(retired) < most;
+        let credit = self.floods || node.commands.wrapping_sub(retired) < most;
         let offer = node.host.offer(&mut *self.rng).copied();
         let offer = offer.filter(|&(offset, _)| offset >= 0x400 || credit);
         let command = offer.filter(|&(offset, _)| offset < 0x400);
@@ -341,9 +351,11 @@ impl Bench {
         self.set(at, "aborted_i", aborted);
         self.set(at, "events_i", pulses);
         // A written word is accepted: the bus has no other case.
-        if offer.is_some() {
+        if let Some((offset, _)) = offer {
             self.nodes[at].host.take(true);
-            self.nodes[at].commands += u32::from(command.is_some());
+            // The operands of a command of the paper are no commands.
+            let counts = command.is_some() && offset != self::command(Opcode::Data8);
+            self.nodes[at].commands += u32::from(counts);
         }
     }
 
@@ -511,6 +523,7 @@ impl Bench {
     /// Compares the registers of a rank with what has passed, and notes what passes in this cycle.
     fn watch(&mut self, at: usize) {
         if self.is(at, "clear_o") {
+            self.cleared[at] += 1;
             self.pages[at] = Page {
                 aborted: self.pages[at].aborted,
                 ..Page::default()
@@ -663,7 +676,14 @@ impl Bench {
 
     fn access(&mut self, at: usize) {
         if self.is(at, "read_valid_o") && self.is(at, "read_ready_i") {
-            let address = self.word(at, "read_address_o").wrapping_mul(4);
+            let address = self.word(at, "read_address_o");
+            // A word may begin before the first byte of node memory, and end behind the last.
+            let place = (address + 1) & ((1 << 30) - 1);
+            assert!(
+                place <= NODE_BYTES / 4 + 1,
+                "rank {at}: a read of {address:#x}"
+            );
+            let address = address.wrapping_mul(4);
             let word = self.load(at, address);
             self.nodes[at].flight.grant((address, word), &mut *self.rng);
         }
@@ -1555,6 +1575,449 @@ fn rma_messages_reset_long() {
 #[test]
 fn rma_messages_reset_smallest() {
     resets(SMALLEST, soak(80), "rma_messages_reset_smallest");
+}
+
+/// A rank is reset while another rank owes it answers, which come one by one. The reset ends with the last one. A rank
+/// that has not begun a run sends no recalls.
+#[test]
+fn rma_messages_reset_answers() {
+    let mut bench = Bench::new(USUAL, "rma_messages_reset_answers");
+    for round in 0..soak(6) {
+        let victim = round as usize % 2;
+        let other = 1 - victim;
+        bench.begin();
+        bench.drain();
+        // Every packet of a put without payload has a task, and there is room for 16 of them.
+        let stops = bench.rng.random();
+        if stops {
+            bench.nodes[victim].sinks[REQUEST].set_pace(Pace::Never);
+        }
+        bench.nodes[other].sinks[REPLY].set_pace(Pace::Never);
+        let count = bench.rng.random_range(1..40);
+        bench.command(victim, Opcode::XLength, 0);
+        for id in 0..count {
+            let (opcode, id) = if id % 8 == 3 {
+                // The message waits, and is answered after the recall.
+                (Opcode::XSend, id % MESSAGES)
+            } else {
+                (Opcode::XPut, 1_000 + id)
+            };
+            let commit = x_commit::DPID.put(other as u32) | x_commit::ID.put(id);
+            bench.command(victim, opcode, commit);
+        }
+        bench.run_until("the commands", |bench| bench.nodes[victim].host.is_empty());
+        for _ in 0..200 {
+            bench.cycle();
+        }
+        bench.recalls[victim] = Default::default();
+        let answered = bench.out[other][REPLY].len();
+        let resets = bench.read(victim, rank::RESET_STATE);
+        bench.register(victim, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+        let mut asked = count;
+        if stops {
+            // Commands in the queue are dropped.
+            for _ in 0..100 {
+                bench.cycle();
+            }
+            bench.nodes[victim].sinks[REQUEST].set_pace(Pace::Chance(0.05));
+        }
+        bench.run_until("the recalls", |bench| {
+            bench.recalls[victim] == [1; RANKS] && !bench.sending[victim]
+        });
+        if stops {
+            asked = bench.asked(victim, other);
+        }
+        bench.nodes[victim].sinks[REQUEST].set_pace(Pace::Always);
+        // The reset was told to the other rank once.
+        bench.command(other, Opcode::EndRun, 0);
+        bench.command(other, Opcode::BeginRun, 0);
+        for _ in 0..300 {
+            bench.cycle();
+        }
+        for left in (1..=asked + 1).rev() {
+            use rank::reset_state::{ANSWERS, BUSY, ORPHANED};
+            let state = bench.read(victim, rank::RESET_STATE);
+            let waits = (BUSY.get(state), ANSWERS.get(state));
+            assert_eq!(waits, (1, 1), "{left} of {asked} answers are missing");
+            let state = bench.read(other, rank::RESET_STATE);
+            assert_eq!(ORPHANED.get(state), 0, "begun after the reset");
+            let passed = bench.out[other][REPLY].len();
+            bench.nodes[other].sinks[REPLY].set_pace(Pace::Always);
+            bench.run_until("an answer", |bench| bench.out[other][REPLY].len() > passed);
+            bench.nodes[other].sinks[REPLY].set_pace(Pace::Never);
+            for _ in 0..40 {
+                bench.cycle();
+            }
+        }
+        bench.ends_reset(victim);
+        assert_eq!(bench.out[other][REPLY].len() - answered, asked as usize + 1);
+        bench.nodes[other].sinks[REPLY].set_pace(Pace::Always);
+        let state = bench.read(victim, rank::RESET_STATE);
+        let count = |state| rank::reset_state::COUNT.get(state);
+        assert_eq!(count(state), count(resets) + 1);
+        // Now the rank has not begun: nobody is told.
+        let sent = bench.out[victim][REQUEST].len();
+        bench.register(victim, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+        bench.cycle();
+        bench.cycle();
+        bench.ends_reset(victim);
+        assert_eq!(bench.out[victim][REQUEST].len(), sent, "a recall");
+        assert_eq!(
+            count(bench.read(victim, rank::RESET_STATE)),
+            count(state) + 1
+        );
+        bench.register(other, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+        bench.cycle();
+        bench.cycle();
+        bench.ends_reset(other);
+    }
+}
+
+impl Bench {
+    /// Number of packets, but recalls, that have come from a rank to another since the last reset.
+    fn asked(&mut self, from: usize, to: usize) -> u32 {
+        let mut packets = self.nodes[to].received[REQUEST].iter();
+        let is_own = |packet: &&Vec<u32>| {
+            packet[0] >> 8 & 0xff == from as u32
+                && !(packet[0] >> 21 & 7 == PacketType::Message as u32
+                    && message::RECALL.get(packet[0]) == 1)
+        };
+        let count = packets.by_ref().filter(is_own).count();
+        count as u32
+    }
+
+    /// Waits for the end of a rank's reset. The rank is ready then.
+    fn ends_reset(&mut self, at: usize) {
+        self.run_until("the end of the reset", |bench| {
+            let state = bench.read(at, rank::RESET_STATE);
+            rank::reset_state::BUSY.get(state) == 0
+        });
+        assert!(self.is(at, "ready_o"), "rank {at}: cleared tables");
+        assert_eq!(std::mem::take(&mut self.cleared[at]), 4, "rank {at}");
+        (self.nodes[at].tail, self.nodes[at].commands) = (0, 0);
+        for node in &mut self.nodes {
+            node.received = Default::default();
+        }
+    }
+
+    /// Compares a rank's reports of refusals: events but those given, last error, and numbers of refusals.
+    fn reports(&mut self, at: usize, expected: (u32, u32, [u32; 2]), place: &str) {
+        let found = (
+            self.read(at, rank::EVENTS),
+            self.read(at, rank::LAST_ERROR),
+            [rank::REFUSED_IN, rank::REFUSED_OUT].map(|register| self.read(at, register)),
+        );
+        assert_eq!(found, expected, "rank {at}: {place}");
+    }
+}
+
+/// Commands and packets of the paper that are refused, and reads at the start of node memory.
+#[test]
+fn rma_messages_refused_paper() {
+    use rank::{events, last_error};
+    let mut bench = Bench::new(USUAL, "rma_messages_refused_paper");
+    bench.begin();
+    // The second window has room for no word. The third one denies writes.
+    let windows = [(WINDOW, 0x40), (WINDOW + 0x1000, 3), (WINDOW + 0x800, 0x40)];
+    for (number, (base, size)) in windows.into_iter().enumerate() {
+        for at in 0..RANKS {
+            bench.command(at, Opcode::WindowSize, size);
+            let denies = if number == 2 { 2 } else { 0 };
+            bench.command(at, Opcode::Register, base | denies);
+        }
+        bench.run_until("the registration", |bench| {
+            (0..RANKS).all(|at| {
+                let result = bench.read(at, rank::REG_RESULT);
+                rank::reg_result::COUNT.get(result) == number as u32 + 1
+            })
+        });
+    }
+    let [(first, _), (small, _), (denied, _)] = windows;
+    let (put, reply) = (PacketType::Put1 as u32, PacketType::PutN as u32);
+    let get = PacketType::Get as u32;
+    // Last error and numbers of refusals of each rank.
+    let mut errors = [0; RANKS];
+    let mut refused = [[0; 2]; RANKS];
+    for round in 0..soak(4) {
+        if round > 0 {
+            bench.set_paces();
+        }
+        for at in 0..RANKS {
+            let other = 1 - at;
+            let unknown = Status::NotRegistered;
+            // Command, its operands, and who refuses it: this rank, or a rank that gets a packet of a type.
+            let is_beyond = Status::OutOfBounds;
+            let peer = other as u32;
+            let end = NODE_BYTES - 116;
+            let cases = [
+                (Opcode::Put1, small + 4, 1, [peer, 1, 0], Err(unknown)),
+                (Opcode::PutN, small + 4, 0, [peer, 2, 0], Err(unknown)),
+                (Opcode::Get, first, small + 4, [peer, 2, 0], Err(unknown)),
+                (Opcode::Put1, first, 1, [2, 1, 0], Err(Status::BadRank)),
+                (
+                    Opcode::PutN,
+                    first,
+                    0,
+                    [peer, 31, 0],
+                    Err(Status::BadLength),
+                ),
+                (
+                    Opcode::PutN,
+                    first,
+                    end,
+                    [peer, 30, 0],
+                    Err(Status::BadLocal),
+                ),
+                (
+                    Opcode::Put1,
+                    first,
+                    1,
+                    [peer, 1, 16],
+                    Ok((other, put, is_beyond)),
+                ),
+                (
+                    Opcode::PutN,
+                    first,
+                    0,
+                    [peer, 5, 12],
+                    Ok((other, reply, is_beyond)),
+                ),
+                (
+                    Opcode::Put1,
+                    denied,
+                    1,
+                    [peer, 1, 0],
+                    Ok((other, put, Status::Denied)),
+                ),
+                (
+                    Opcode::Get,
+                    first,
+                    first,
+                    [peer, 2, 15],
+                    Ok((other, get, is_beyond)),
+                ),
+                (
+                    Opcode::Get,
+                    small,
+                    first,
+                    [peer, 1, 0],
+                    Ok((at, put, is_beyond)),
+                ),
+                (
+                    Opcode::Get,
+                    denied,
+                    first,
+                    [peer, 1, 0],
+                    Ok((at, put, Status::Denied)),
+                ),
+                (
+                    Opcode::Get,
+                    denied,
+                    first,
+                    [peer, 2, 0],
+                    Ok((at, reply, Status::Denied)),
+                ),
+                (
+                    Opcode::Get,
+                    small,
+                    first,
+                    [peer, 2, 0],
+                    Ok((at, reply, is_beyond)),
+                ),
+                (
+                    Opcode::Get,
+                    small,
+                    first,
+                    [at as u32, 1, 3],
+                    Ok((at, put, is_beyond)),
+                ),
+            ];
+            for (opcode, window, operand, operands, outcome) in cases {
+                bench.command(at, opcode, window);
+                bench.command(at, opcode, operand);
+                for operand in operands {
+                    bench.command(at, Opcode::Data8, operand);
+                }
+                bench.drain();
+                let mut raised = [0; RANKS];
+                match outcome {
+                    Err(status) => {
+                        raised[at] = events::REFUSED.mask();
+                        refused[at][1] += 1;
+                        errors[at] = last_error::STATUS.put(status as u32)
+                            | last_error::OPCODE.put(opcode as u32);
+                    }
+                    Ok((victim, kind, status)) => {
+                        raised[victim] = events::DROPPED.mask();
+                        refused[victim][0] += 1;
+                        errors[victim] =
+                            last_error::STATUS.put(status as u32) | last_error::OPCODE.put(kind);
+                    }
+                }
+                let place = format!("{opcode:?} {window:#x} {operands:x?}");
+                for rank in 0..RANKS {
+                    let expected = (raised[rank], errors[rank], refused[rank]);
+                    bench.reports(rank, expected, &place);
+                    bench.register(rank, rank::ACK_EVENTS, raised[rank]);
+                }
+                bench.drain();
+            }
+            // Bytes from the start of node memory, whose first word begins before it in a packet.
+            let data = bench.bytes(at, 0, 5);
+            for (opcode, operand) in [
+                (Opcode::XLaddr, 0),
+                (Opcode::XLength, 5),
+                (Opcode::XOffset, 3),
+                (
+                    Opcode::XPut,
+                    x_commit::DPID.put(other as u32) | x_commit::ID.put(1_000),
+                ),
+            ] {
+                bench.command(at, opcode, operand);
+            }
+            bench.drain();
+            assert_eq!(bench.statuses(at), [(1_000, 0)]);
+            assert_eq!(bench.bytes(other, WINDOW + 3, 5), data);
+        }
+    }
+}
+
+/// Commands for which there is no room are lost, and so are those behind them, until the host has acknowledged it.
+#[test]
+fn rma_messages_overflow() {
+    use rank::events;
+    let mut bench = Bench::new(USUAL, "rma_messages_overflow");
+    bench.begin();
+    bench.drain();
+    for at in [0, 1, 0] {
+        // The barrier waits, and commands that look into the table wait for it.
+        bench.command(at, Opcode::Barrier, 0);
+        bench.floods = true;
+        for _ in 0..USUAL.commands {
+            bench.command(at, Opcode::XWindow, WINDOW);
+        }
+        bench.run_until("the commands", |bench| bench.nodes[at].host.is_empty());
+        assert_eq!(bench.read(at, rank::EVENTS), 0, "rank {at}: there is room");
+        for _ in 0..USUAL.commands {
+            bench.command(at, Opcode::XWindow, WINDOW);
+        }
+        let kept = events::OVERFLOW.mask();
+        bench.register(at, rank::ACK_EVENTS, !kept);
+        bench.run_until("the commands", |bench| bench.nodes[at].host.is_empty());
+        assert_eq!(bench.read(at, rank::EVENTS), kept, "rank {at}");
+        bench.floods = false;
+        bench.command(1 - at, Opcode::Barrier, 0);
+        let barriers = bench.read(at, rank::BARRIERS);
+        bench.run_until("the barrier", |bench| {
+            bench.read(at, rank::BARRIERS) > barriers
+        });
+        for _ in 0..4 * USUAL.commands {
+            bench.cycle();
+        }
+        // Lost commands never retire, and commands are lost as long as the event stays.
+        let retired = bench.read(at, rank::RETIRED);
+        assert!(retired < bench.nodes[at].commands, "rank {at}: {retired}");
+        bench.nodes[at].commands = retired;
+        bench.command(at, Opcode::XLength, 0);
+        bench.run_until("the command", |bench| bench.nodes[at].host.is_empty());
+        for _ in 0..20 {
+            bench.cycle();
+        }
+        assert_eq!(bench.read(at, rank::RETIRED), retired, "rank {at}");
+        bench.nodes[at].commands = retired;
+        for rank in 0..RANKS {
+            bench.register(rank, rank::ACK, rank::ack::BARRIER.mask());
+        }
+        bench.register(at, rank::ACK_EVENTS, kept);
+        bench.command(at, Opcode::XLength, 0);
+        bench.drain();
+        assert_eq!(bench.read(at, rank::EVENTS), 0, "rank {at}");
+        assert_eq!(bench.read(at, rank::RETIRED), retired + 1, "rank {at}");
+    }
+}
+
+/// More answers are outstanding than any rank of a program has.
+#[test]
+fn rma_messages_reset_many() {
+    use rank::reset_state::{ANSWERS, BUSY};
+    let mut bench = Bench::new(USUAL, "rma_messages_reset_many");
+    bench.begin();
+    bench.drain();
+    bench.network_depth = usize::MAX;
+    bench.nodes[0].sources[REPLY].set_pace(Pace::Never);
+    bench.command(0, Opcode::XLength, 0);
+    for _ in 0..4 {
+        for _ in 0..(1 << 12) + 10 {
+            let commit = x_commit::DPID.put(1) | x_commit::ID.put(1_000);
+            bench.command(0, Opcode::XPut, commit);
+        }
+        bench.run_until("the puts", |bench| bench.nodes[0].host.is_empty());
+    }
+    bench.recalls[0] = Default::default();
+    bench.register(0, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+    bench.run_until("the recalls", |bench| bench.recalls[0] == [1; RANKS]);
+    for (left, pace) in [
+        (1 << 13, Pace::Always),
+        (40, Pace::Always),
+        (0, Pace::Never),
+    ] {
+        bench.nodes[0].sources[REPLY].set_pace(pace);
+        if left > 0 {
+            bench.run_until("the answers", |bench| {
+                bench.nodes[1].network[REPLY].len() <= left
+            });
+        } else {
+            for _ in 0..300 {
+                bench.cycle();
+            }
+        }
+        let state = bench.read(0, rank::RESET_STATE);
+        let waits = (BUSY.get(state), ANSWERS.get(state));
+        assert_eq!(waits, (1, 1), "{left} answers are missing");
+    }
+    bench.nodes[0].sources[REPLY].set_pace(Pace::Always);
+    bench.ends_reset(0);
+    bench.drain();
+}
+
+/// Refusals and cycles of an epoch are counted beyond 2¹⁹.
+#[test]
+fn rma_messages_counts() {
+    let mut bench = Bench::new(USUAL, "rma_messages_counts");
+    bench.begin();
+    bench.drain();
+    let count = (1 << 19) + bench.rng.random_range(0..100);
+    for at in 0..RANKS {
+        assert_eq!(bench.read(at, rank::REFUSED_OUT), 0);
+        bench.set(at, "events_i", 1u64);
+    }
+    for _ in 0..count {
+        bench.dut.clock();
+    }
+    for at in 0..RANKS {
+        bench.set(at, "events_i", 0u64);
+    }
+    bench.dut.settle();
+    for at in 0..RANKS {
+        assert_eq!(bench.read(at, rank::REFUSED_OUT), count, "rank {at}");
+        let error = bench.read(at, rank::LAST_ERROR);
+        assert_eq!(error, Status::Denied as u32, "rank {at}");
+        // The epoch has lasted since the first command.
+        bench.pages[at].seen = None;
+        bench.command(at, Opcode::Barrier, 0);
+    }
+    bench.watches = true;
+    let epochs = [0, 1].map(|at| bench.pages[at].first.expect("a command"));
+    bench.run_until("the barrier", |bench| {
+        (0..RANKS).all(|at| bench.read(at, rank::BARRIERS) == 1)
+    });
+    bench.cycle();
+    for (at, first) in epochs.into_iter().enumerate() {
+        let epoch = bench.read(at, rank::EPOCH_CYCLES);
+        let now = bench.dut.cycle();
+        let found = now - first - u64::from(epoch);
+        assert!(epoch > count && found < 8, "rank {at}: {epoch}, {found}");
+    }
 }
 
 /// Registers, causes and interrupt in each cycle, beside random traffic, barriers, and events of the board.
