@@ -383,9 +383,11 @@ impl Rank {
             self.left = true;
             return Ok(());
         }
-        let peers = self.progress.port.wait(Causes::NONE, Cycle(0));
-        if !matches!(peers, Err(Error::PeerDied { .. })) {
-            self.progress.abort(reason)?;
+        if !self.progress.is_aborted() {
+            let peers = self.progress.port.wait(Causes::NONE, Cycle(0));
+            if !matches!(peers, Err(Error::PeerDied { .. })) {
+                self.progress.abort(reason)?;
+            }
         }
         self.leave()
     }
