@@ -1839,6 +1839,8 @@ fn rma_messages_refused_paper() {
                     bench.command(at, Opcode::Data8, operand);
                 }
                 bench.drain();
+                // Commands that are refused are counted a cycle after their event.
+                bench.cycle();
                 let mut raised = [0; RANKS];
                 match outcome {
                     Err(status) => {
