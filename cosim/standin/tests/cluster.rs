@@ -15,7 +15,7 @@ use alcor_xdma::{XdmaBackend, XdmaError};
 
 mod served;
 
-use served::process::{FOLDER, Process, ROLE};
+use served::process::{FOLDER, Process, ROLE, all_end_well};
 
 /// The test that is the body of all processes.
 const BODY: &str = "processes_in_two_hosts_run_again_after_one_has_died";
@@ -195,7 +195,7 @@ fn processes_in_two_hosts_run_again_after_one_has_died() {
         process.ends_well();
     }
     let next = processes("runs", "next", folder);
-    next.into_iter().for_each(Process::ends_well);
+    all_end_well(next);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_process_that_can_not_take_part_is_named_by_all() {
         assert!(told.contains("rank 3 can't begin the run"), "{told}");
         assert!(told.contains("board right"), "{told}");
     }
-    all.into_iter().for_each(Process::ends_well);
+    all_end_well(all);
 }
 
 #[test]

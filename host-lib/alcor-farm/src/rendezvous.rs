@@ -40,6 +40,8 @@ const REPORT: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_millis(100);
 /// Time after which a silent connection is closed, and for which a send may block.
 const SILENCE: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 10_000 });
+/// Maximum time for which a failed process of rank 0 serves ranks that have not come yet.
+const LINGER: Duration = Duration::from_secs(10);
 /// Interval at which the server looks for new connections.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -176,6 +178,27 @@ impl Member {
 
     /// Waits until all ranks have reached `step`. Returns the texts of all ranks, in their order.
     pub(crate) fn gather(&self, step: &str, text: &str) -> Result<Vec<String>, MeetError> {
+        let found = self.gathered(step, text);
+        if found.is_err() && self.is_server {
+            self.linger();
+        }
+        found
+    }
+
+    /// Serves the other ranks until all have ended, but for a limited time. A rank that connects after the
+    /// failure of another one is told so, too.
+    fn linger(&self) {
+        self.has_left.store(true, Ordering::Relaxed);
+        self.say("left");
+        let end = Instant::now() + LINGER;
+        let news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        while news
+            .recv_timeout(end.saturating_duration_since(Instant::now()))
+            .is_ok_and(|line| line != "over")
+        {}
+    }
+
+    fn gathered(&self, step: &str, text: &str) -> Result<Vec<String>, MeetError> {
         self.say(&format!("at {step} {}", word(text)));
         let Some(found) = self.hear() else {
             return Err(MeetError::Died(GlobalRank(0)));
@@ -645,16 +668,22 @@ mod tests {
         let (one, _) = join(port, 1);
         one.say("failed no card");
         one.close();
-        let told = zero.gather("step", "");
         let is_told = |told: &Result<_, MeetError>| {
             let Err(MeetError::Own(ClusterError::PeerFailed { rank, reason })) = told else {
                 return false;
             };
             *rank == GlobalRank(1) && reason == "no card"
         };
-        assert!(is_told(&told));
-        let (two, _) = join(port, 2);
-        assert!(is_told(&two.gather("step", "")));
+        thread::scope(|scope| {
+            // The server ends with the process of rank 0, so rank 0 waits for rank 2.
+            let zero = scope.spawn(move || zero.gather("step", ""));
+            thread::sleep(Duration::from_millis(50));
+            assert!(!zero.is_finished());
+            let (two, _) = join(port, 2);
+            assert!(is_told(&two.gather("step", "")));
+            drop(two);
+            assert!(is_told(&zero.join().expect("no panic")));
+        });
     }
 
     #[test]

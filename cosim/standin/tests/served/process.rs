@@ -47,12 +47,23 @@ impl Process {
         self.child.wait().expect("it is dead");
     }
 
-    pub fn ends_well(mut self) {
+    pub fn ends_well(self) {
+        all_end_well([self]);
+    }
+
+    /// Waits for the end. Returns all lines of a process that has failed.
+    fn failure(mut self) -> Option<String> {
         let mut said = String::new();
         self.says.read_to_string(&mut said).expect("what it says");
         let ended = self.child.wait().expect("its end");
-        assert!(ended.success(), "{said}");
+        (!ended.success()).then_some(said)
     }
+}
+
+/// Waits for the ends of processes. Shows the lines of each process that has failed.
+pub fn all_end_well(all: impl IntoIterator<Item = Process>) {
+    let failures: Vec<String> = all.into_iter().filter_map(Process::failure).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
 impl Drop for Process {
