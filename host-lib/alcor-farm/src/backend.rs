@@ -4,8 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use alcor::{Backend, Board, Cluster, Launch, PageOffset, Result};
-use alcor_abi::board::PLACE;
+use alcor::{Backend, Board, Cluster, Launch, Result};
 use alcor_deploy::{Farm, FarmCluster, host_name};
 use alcor_xdma::{Peers, XdmaBackend, XdmaBoard, XdmaError};
 
@@ -227,8 +226,6 @@ impl Backend for ClusterBackend {
                 let key = key.unwrap_or_default();
                 key.parse().map_err(|_| failed(member.unreadable(&key)))
             })?;
-            // Writes are posted. A read returns after they have arrived, so the other processes find them.
-            board.read32(PageOffset(PLACE))?;
             let ready = member.gather("ready", "");
             ready.map_err(|error| error.of(&uri))?;
             Ok(opened)

@@ -15,7 +15,7 @@
 //! | server | `died RANK` | a connection has ended before |
 //! | server | `over` | all ranks have left or died |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,7 @@ const REPORT: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_millis(100);
 /// Time after which a silent connection is closed, and for which a send may block.
 const SILENCE: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 10_000 });
-/// Maximum time for which a failed process of rank 0 serves ranks that have not come yet.
+/// Maximum time for which a process of rank 0 that can't take part serves the others.
 const LINGER: Duration = Duration::from_secs(10);
 /// Interval at which the server looks for new connections.
 const LOOK: Duration = Duration::from_millis(20);
@@ -136,7 +136,7 @@ pub(crate) struct Member {
     is_server: bool,
     stream: TcpStream,
     news: Mutex<Receiver<String>>,
-    has_left: AtomicBool,
+    has_left: Arc<AtomicBool>,
 }
 
 impl Member {
@@ -159,10 +159,10 @@ impl Member {
             is_server,
             stream,
             news: Mutex::new(news),
-            has_left: AtomicBool::new(false),
+            has_left: Arc::default(),
         };
-        let peers = peers.clone();
-        thread::spawn(move || hear(lines, &sender, &peers));
+        let (peers, has_left) = (peers.clone(), Arc::clone(&member.has_left));
+        thread::spawn(move || hear(lines, &sender, &peers, &has_left));
         Ok(Arc::new(member))
     }
 
@@ -178,27 +178,6 @@ impl Member {
 
     /// Waits until all ranks have reached `step`. Returns the texts of all ranks, in their order.
     pub(crate) fn gather(&self, step: &str, text: &str) -> Result<Vec<String>, MeetError> {
-        let found = self.gathered(step, text);
-        if found.is_err() && self.is_server {
-            self.linger();
-        }
-        found
-    }
-
-    /// Serves the other ranks until all have ended, but for a limited time. A rank that connects after the
-    /// failure of another one is told so, too.
-    fn linger(&self) {
-        self.has_left.store(true, Ordering::Relaxed);
-        self.say("left");
-        let end = Instant::now() + LINGER;
-        let news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
-        while news
-            .recv_timeout(end.saturating_duration_since(Instant::now()))
-            .is_ok_and(|line| line != "over")
-        {}
-    }
-
-    fn gathered(&self, step: &str, text: &str) -> Result<Vec<String>, MeetError> {
         self.say(&format!("at {step} {}", word(text)));
         let Some(found) = self.hear() else {
             return Err(MeetError::Died(GlobalRank(0)));
@@ -225,9 +204,11 @@ impl Member {
         }
     }
 
-    /// Tells the others that this process can't take part.
+    /// Tells the others that this process can't take part. The process of rank 0 then serves them for
+    /// a limited time: a process that connects late gets the reason, too.
     pub(crate) fn fail(&self, error: &Error) {
         self.say(&format!("failed {}", line(&error.to_string())));
+        self.serve_others(LINGER);
         self.close();
     }
 
@@ -237,8 +218,22 @@ impl Member {
             return;
         }
         self.say("left");
-        if self.is_server {
-            while self.hear().is_some_and(|line| line != "over") {}
+        self.serve_others(Duration::MAX);
+    }
+
+    /// Waits, in the process of rank 0, until all ranks have ended, for a time at most.
+    fn serve_others(&self, limit: Duration) {
+        if !self.is_server {
+            return;
+        }
+        let end = Instant::now().checked_add(limit);
+        let news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let left = end.map_or(Duration::MAX, |end| end.duration_since(Instant::now()));
+            match news.recv_timeout(left) {
+                Ok(line) if line != "over" => {}
+                _ => return,
+            }
         }
     }
 
@@ -255,8 +250,8 @@ impl Drop for Member {
 }
 
 /// Reads the server's lines. Passes on those that a call waits for, and reports deaths.
-fn hear(mut lines: impl BufRead, sender: &Sender<String>, peers: &Peers) {
-    let mut is_over = false;
+/// The end of the lines is the death of rank 0, but not for a rank that has left.
+fn hear(mut lines: impl BufRead, sender: &Sender<String>, peers: &Peers, has_left: &AtomicBool) {
     while let Some(line) = read_line(&mut lines) {
         if let Some(rank) = line
             .strip_prefix("died ")
@@ -264,10 +259,9 @@ fn hear(mut lines: impl BufRead, sender: &Sender<String>, peers: &Peers) {
         {
             peers.report(GlobalRank(rank));
         }
-        is_over = line == "over";
         let _ = sender.send(line);
     }
-    if !is_over {
+    if !has_left.load(Ordering::Relaxed) {
         peers.report(GlobalRank(0));
     }
 }
@@ -368,8 +362,12 @@ struct Server {
     /// The step that ranks have reached, and their messages.
     step: String,
     reached: BTreeMap<u32, String>,
-    /// Ranks that have left the run; with a line for the others unless the rank left in good order.
-    ended: BTreeMap<u32, Option<String>>,
+    /// Rank 0 has left in good order.
+    has_finished: bool,
+    /// Ranks that have left the run, in any way.
+    ended: BTreeSet<u32>,
+    /// Lines about the ranks that did not leave in good order, in the order of their ends.
+    losses: Vec<String>,
     sender: Sender<Event>,
     events: Receiver<Event>,
 }
@@ -382,7 +380,9 @@ impl Server {
             members: BTreeMap::new(),
             step: String::new(),
             reached: BTreeMap::new(),
-            ended: BTreeMap::new(),
+            has_finished: false,
+            ended: BTreeSet::new(),
+            losses: Vec::new(),
             sender,
             events,
         }
@@ -399,10 +399,9 @@ impl Server {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            let has_left = self.ended.get(&0) == Some(&None);
-            if has_left && reported.elapsed() >= REPORT {
+            if self.has_finished && reported.elapsed() >= REPORT {
                 reported = Instant::now();
-                let missing = self.list(|rank| !self.ended.contains_key(&rank));
+                let missing = self.list(|rank| !self.ended.contains(&rank));
                 eprintln!("alcor: rank 0 has finished, and waits for the end of {missing}");
             }
         }
@@ -462,9 +461,9 @@ impl Server {
 
     /// Tells all ranks that a rank takes no part any more, unless it has left.
     fn lost(&mut self, rank: u32, line: String) {
-        if !self.ended.contains_key(&rank) {
+        if self.ended.insert(rank) {
             self.tell(&line);
-            self.ended.insert(rank, Some(line));
+            self.losses.push(line);
         }
     }
 
@@ -482,7 +481,7 @@ impl Server {
         let _ = stream.write_all(format!("{answer}\n").as_bytes());
         let Ok(rank) = checked else { return };
         // The losses before this process came.
-        for lost in self.ended.values().flatten() {
+        for lost in &self.losses {
             let _ = stream.write_all(format!("{lost}\n").as_bytes());
         }
         self.members.insert(rank, stream);
@@ -500,7 +499,8 @@ impl Server {
         let (what, rest) = line.split_once(' ').unwrap_or((line, ""));
         match what {
             "left" => {
-                self.ended.entry(rank).or_insert(None);
+                self.has_finished |= rank == 0;
+                self.ended.insert(rank);
             }
             "failed" => {
                 self.lost(rank, format!("failed {rank} {rest}"));
@@ -661,29 +661,44 @@ mod tests {
         ));
     }
 
+    /// The server ends with the process of rank 0, so a rank 0 that can't take part waits for the others.
+    /// All get the reason of the rank that failed first.
     #[test]
-    fn a_rank_that_comes_after_a_death_is_told() {
-        let port = port();
-        let (zero, _) = join(port, 0);
-        let (one, _) = join(port, 1);
-        one.say("failed no card");
-        one.close();
-        let is_told = |told: &Result<_, MeetError>| {
-            let Err(MeetError::Own(ClusterError::PeerFailed { rank, reason })) = told else {
-                return false;
+    fn a_rank_that_comes_after_a_failure_is_told() {
+        for failing in [0, 1] {
+            let port = port();
+            let (zero, _) = join(port, 0);
+            let (one, _) = join(port, 1);
+            let fail = |member: &Member, reason: &str| {
+                member.fail(&Error::Board {
+                    board: "lab".into(),
+                    source: reason.into(),
+                });
             };
-            *rank == GlobalRank(1) && reason == "no card"
-        };
-        thread::scope(|scope| {
-            // The server ends with the process of rank 0, so rank 0 waits for rank 2.
-            let zero = scope.spawn(move || zero.gather("step", ""));
-            thread::sleep(Duration::from_millis(50));
-            assert!(!zero.is_finished());
-            let (two, _) = join(port, 2);
-            assert!(is_told(&two.gather("step", "")));
-            drop(two);
-            assert!(is_told(&zero.join().expect("no panic")));
-        });
+            let is_told = |member: &Member| {
+                let told = member.gather("step", "");
+                let Err(MeetError::Own(ClusterError::PeerFailed { rank, reason })) = told else {
+                    return false;
+                };
+                rank == GlobalRank(failing) && reason == "lab: no card"
+            };
+            thread::scope(|scope| {
+                let late = if failing == 0 {
+                    let zero = scope.spawn(move || fail(&zero, "no card"));
+                    assert!(is_told(&one));
+                    drop(one);
+                    zero
+                } else {
+                    fail(&one, "no card");
+                    assert!(is_told(&zero));
+                    scope.spawn(move || fail(&zero, "rank 1 failed"))
+                };
+                thread::sleep(Duration::from_millis(50));
+                assert!(!late.is_finished());
+                let (two, _) = join(port, 2);
+                assert!(is_told(&two));
+            });
+        }
     }
 
     #[test]

@@ -163,7 +163,8 @@ impl Cluster {
     /// Prepares the boards with the numbers `own` as [`Cluster::prepare`] does, in a run in which
     /// other processes prepare the other boards. `meet` is called once the boards have been reset;
     /// it returns the key of the run when all boards of the cluster have been reset. A board that
-    /// was reset later could receive data of this run before.
+    /// was reset later could receive data of this run before. When the call returns, other processes
+    /// find the boards `own` prepared.
     ///
     /// # Errors
     /// As [`Cluster::prepare`]; errors of `meet`.
@@ -319,7 +320,9 @@ impl Cluster {
         let closing = (0..self.topology.links())
             .filter(|&port| self.topology.dateline(number, port))
             .fold(0, |ports, port| ports | 1 << port);
-        write(DATELINES, datelines::PORTS.put(closing))
+        write(DATELINES, datelines::PORTS.put(closing))?;
+        // Writes are posted. They have arrived when a read returns, so other processes find them.
+        board.read32(PageOffset(PLACE)).map(drop)
     }
 
     /// Number of ranks of all boards, as the boards report.

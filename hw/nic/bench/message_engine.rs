@@ -2124,27 +2124,36 @@ fn message_engine_flights() {
     }
 }
 
+impl Bench {
+    /// A message of `length` bytes is announced, and a receive for it posted.
+    fn announce(&mut self, length: u32, address: u32, capacity: u32) {
+        self.arrivals.push(Message {
+            length,
+            id: 700,
+            ..PLAIN
+        });
+        self.commands.push(Command {
+            op: Op::Receive,
+            source: None,
+            context: 0,
+            tag: None,
+            address,
+            capacity,
+            id: 5,
+            defer: false,
+        });
+    }
+}
+
 /// Packets of fetches up to the longest one, as far as they come in the time.
 #[test]
 fn message_engine_long_fetch() {
     let mut bench = Bench::new(SMALL, "message_engine_long_fetch");
     for cycles in [100_000, 2_000, 2_000, 2_000] {
         // The upper half of all lengths.
-        bench.arrivals.push(Message {
-            length: bench.rng.random::<u32>() | 1 << 31,
-            id: 700,
-            ..PLAIN
-        });
-        bench.commands.push(Command {
-            op: Op::Receive,
-            source: None,
-            context: 0,
-            tag: None,
-            address: bench.rng.random(),
-            capacity: bench.rng.random::<u32>() | 1 << 31,
-            id: 5,
-            defer: false,
-        });
+        let [length, capacity] = std::array::from_fn(|_| bench.rng.random::<u32>() | 1 << 31);
+        let address = bench.rng.random();
+        bench.announce(length, address, capacity);
         for _ in 0..cycles {
             bench.cycle();
         }
@@ -2166,21 +2175,7 @@ fn message_engine_fetch_lengths() {
                 0 => (1 << bit, 1 << bit),
                 _ => (1 << bit | few, (1 << bit | few) + (1 << (step - 1))),
             };
-            bench.arrivals.push(Message {
-                length,
-                id: 700,
-                ..PLAIN
-            });
-            bench.commands.push(Command {
-                op: Op::Receive,
-                source: None,
-                context: 0,
-                tag: None,
-                address: 0x100,
-                capacity,
-                id: 5,
-                defer: false,
-            });
+            bench.announce(length, 0x100, capacity);
             for _ in 0..400 {
                 bench.cycle();
                 if bench.fetched > 0 {

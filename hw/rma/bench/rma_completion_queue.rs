@@ -531,6 +531,39 @@ fn rma_completion_queue_copied() {
     (0..DEPTHS.len()).for_each(copied);
 }
 
+/// A clear that waits for a memory write begins no copy: the count is still that of the entries before it.
+#[test]
+fn rma_completion_queue_cleared() {
+    for lane in 0..DEPTHS.len() {
+        let mut bench = Bench::new(lane, "rma_completion_queue_cleared");
+        bench.host = Some(1 << 40);
+        bench.set_ring(0x1000, 4);
+        for _ in 0..100 {
+            if bench.head < 3 {
+                bench.supply(REPLY);
+            }
+            bench.cycle();
+        }
+        assert!(bench.head >= 3 && bench.waiting.is_empty());
+        assert_eq!(bench.copied.len(), 4 * bench.head as usize);
+        bench.port = Sink::new(Pace::Never);
+        bench.supply(REPLY);
+        for cycle in 0..40 {
+            bench.clears = cycle == 20;
+            bench.cycle();
+            bench.block.settle();
+            assert!(!bench.block.is("copy_valid_o"), "cycle {cycle}");
+        }
+        assert!(bench.clearing);
+        bench.port = Sink::new(Pace::Always);
+        for _ in 0..100 {
+            bench.cycle();
+        }
+        bench.block.settle();
+        assert!(bench.block.is("copies_idle_o"));
+    }
+}
+
 /// The count wraps at the largest ring, and the ring stays in place. The host's tail is at any
 /// distance behind the count.
 #[test]

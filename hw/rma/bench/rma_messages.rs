@@ -1714,6 +1714,7 @@ impl Bench {
 /// Commands and packets of the paper that are refused, and reads at the start of node memory.
 #[test]
 fn rma_messages_refused_paper() {
+    use Opcode::{Get, Put1, PutN};
     use rank::{events, last_error};
     let mut bench = Bench::new(USUAL, "rma_messages_refused_paper");
     bench.begin();
@@ -1744,93 +1745,31 @@ fn rma_messages_refused_paper() {
         }
         for at in 0..RANKS {
             let other = 1 - at;
-            let unknown = Status::NotRegistered;
-            // Command, its operands, and who refuses it: this rank, or a rank that gets a packet of a type.
-            let is_beyond = Status::OutOfBounds;
             let peer = other as u32;
             let end = NODE_BYTES - 116;
+            let (unknown, beyond, denial) =
+                (Status::NotRegistered, Status::OutOfBounds, Status::Denied);
+            // The origin refuses the command, the target a packet of a type, or the origin that of the reply.
+            let here = |status| Err(status);
+            let there = |kind, status| Ok((other, kind, status));
+            let back = |kind, status| Ok((at, kind, status));
+            // Command, its operands, and its outcome.
             let cases = [
-                (Opcode::Put1, small + 4, 1, [peer, 1, 0], Err(unknown)),
-                (Opcode::PutN, small + 4, 0, [peer, 2, 0], Err(unknown)),
-                (Opcode::Get, first, small + 4, [peer, 2, 0], Err(unknown)),
-                (Opcode::Put1, first, 1, [2, 1, 0], Err(Status::BadRank)),
-                (
-                    Opcode::PutN,
-                    first,
-                    0,
-                    [peer, 31, 0],
-                    Err(Status::BadLength),
-                ),
-                (
-                    Opcode::PutN,
-                    first,
-                    end,
-                    [peer, 30, 0],
-                    Err(Status::BadLocal),
-                ),
-                (
-                    Opcode::Put1,
-                    first,
-                    1,
-                    [peer, 1, 16],
-                    Ok((other, put, is_beyond)),
-                ),
-                (
-                    Opcode::PutN,
-                    first,
-                    0,
-                    [peer, 5, 12],
-                    Ok((other, reply, is_beyond)),
-                ),
-                (
-                    Opcode::Put1,
-                    denied,
-                    1,
-                    [peer, 1, 0],
-                    Ok((other, put, Status::Denied)),
-                ),
-                (
-                    Opcode::Get,
-                    first,
-                    first,
-                    [peer, 2, 15],
-                    Ok((other, get, is_beyond)),
-                ),
-                (
-                    Opcode::Get,
-                    small,
-                    first,
-                    [peer, 1, 0],
-                    Ok((at, put, is_beyond)),
-                ),
-                (
-                    Opcode::Get,
-                    denied,
-                    first,
-                    [peer, 1, 0],
-                    Ok((at, put, Status::Denied)),
-                ),
-                (
-                    Opcode::Get,
-                    denied,
-                    first,
-                    [peer, 2, 0],
-                    Ok((at, reply, Status::Denied)),
-                ),
-                (
-                    Opcode::Get,
-                    small,
-                    first,
-                    [peer, 2, 0],
-                    Ok((at, reply, is_beyond)),
-                ),
-                (
-                    Opcode::Get,
-                    small,
-                    first,
-                    [at as u32, 1, 3],
-                    Ok((at, put, is_beyond)),
-                ),
+                (Put1, small + 4, 1, [peer, 1, 0], here(unknown)),
+                (PutN, small + 4, 0, [peer, 2, 0], here(unknown)),
+                (Get, first, small + 4, [peer, 2, 0], here(unknown)),
+                (Put1, first, 1, [2, 1, 0], here(Status::BadRank)),
+                (PutN, first, 0, [peer, 31, 0], here(Status::BadLength)),
+                (PutN, first, end, [peer, 30, 0], here(Status::BadLocal)),
+                (Put1, first, 1, [peer, 1, 16], there(put, beyond)),
+                (PutN, first, 0, [peer, 5, 12], there(reply, beyond)),
+                (Put1, denied, 1, [peer, 1, 0], there(put, denial)),
+                (Get, first, first, [peer, 2, 15], there(get, beyond)),
+                (Get, small, first, [peer, 1, 0], back(put, beyond)),
+                (Get, denied, first, [peer, 1, 0], back(put, denial)),
+                (Get, denied, first, [peer, 2, 0], back(reply, denial)),
+                (Get, small, first, [peer, 2, 0], back(reply, beyond)),
+                (Get, small, first, [at as u32, 1, 3], back(put, beyond)),
             ];
             for (opcode, window, operand, operands, outcome) in cases {
                 bench.command(at, opcode, window);

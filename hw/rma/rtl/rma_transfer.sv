@@ -217,10 +217,8 @@ module rma_transfer #(
       .end_lane_o()
   );
 
-  // What is wrong with the command.
-  logic bad_local, bad_length, bad_id, bad_alignment, bad_operation, bad_rank, not_registered;
-  // A message or an atomic operation is carried out.
-  logic at_once;
+  // Causes of a refusal, and whether there is any. The order of the causes takes more levels.
+  logic bad_local, bad_length, bad_id, bad_alignment, bad_operation, bad_rank, not_registered, refused;
 
   assign bad_local      = (operands.beyond && has_buffer) || (fetches && operands.old_beyond);
   assign bad_length     = operands.too_long && is_eager;
@@ -229,6 +227,8 @@ module rma_transfer #(
   assign bad_operation  = is_accumulate && reduction_bad;
   assign bad_rank       = (commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank;
   assign not_registered = operands.window && !operands.window_match && (is_transfer || is_atomic);
+  assign refused        = bad_local || bad_length || bad_id || bad_alignment || bad_operation || bad_rank ||
+                          not_registered || !begun_i;
 
   always_comb begin
     status_d = status_q;
@@ -244,10 +244,6 @@ module rma_transfer #(
       if (!begun_i) status_d = ST_NOT_BEGUN;
     end
   end
-
-  // Without the order of the causes, which takes more levels. Neither is ever an accumulate.
-  assign at_once = (is_message && begun_i && !bad_rank && !bad_local && !bad_length && !id_bad) ||
-                   (is_atomic && begun_i && !bad_rank && !misaligned && !not_registered);
 
   // ---------------------------------------------------------------- header words
 
@@ -327,7 +323,7 @@ module rma_transfer #(
           step        = 1'b1;
           state_d     = Header;
           head_o      = is_atomic ? atomic_header : message_header;
-          if (at_once) begin
+          if ((is_message || is_atomic) && !refused) begin
             sends      = 1'b1;
             state_d    = Offset;
             announce_o = is_message && !is_eager;
@@ -459,6 +455,7 @@ module rma_transfer #(
                      "rma_transfer: PAYLOAD_WORDS must be a power of two, 16 to 4096")
   `ALCOR_CHECK_PARAM(g_check_fragment, MESSAGES == 0 || FRAGMENT <= 4 * PAYLOAD_WORDS,
                      "rma_transfer: an eager message must fit into a packet")
+  `ALCOR_IMPLIES(a_refused, valid_i && first_q, refused == (status_d != ST_OK))
   // A task and one of its packet's header words go together, so that tasks and headers stay in step.
   `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i, head_valid_o && head_ready_i)
 

@@ -295,7 +295,7 @@ module coll_reader #(
   // A signature is of all members.
   assign given = (signs || !copies) ? members : members & (RANKS'(1) << giver);
 
-  // The phit's last word. By itself, since Yosys takes a cast in an expression for as wide as what is cast.
+  // Last word of the phit. Not in the concatenation: there, Yosys gives a cast in an expression the width of its operand.
   logic [3:0] last_word;
   assign last_word = signs ? 4'd0 : ends ? 4'(total) - 4'(place) - 4'd1 : 4'(Words - 1);
 

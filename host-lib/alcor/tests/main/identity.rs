@@ -1,9 +1,9 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use alcor::soft::{Soft, SoftBoard};
 use alcor::{
-    Backends, Board, BoardInfo, Cluster, Error, GlobalRank, Job, LocalRank, Options, PageOffset,
-    Rank, Topology, identify,
+    Backends, Board, BoardInfo, BoardLayer, Cluster, Error, GlobalRank, Job, LocalRank, Options,
+    PageOffset, Rank, Topology, identify,
 };
 use alcor_abi::board::{self, capabilities, geometry, messages, queues, shape, switch};
 
@@ -197,4 +197,39 @@ fn a_rank_is_attached_once_and_a_busy_board_is_not_reset() {
     ));
     drop(port);
     board.reset().unwrap();
+}
+
+/// A board behind a bus: writes arrive no earlier than with the next read.
+struct Posted {
+    below: Arc<dyn Board>,
+    writes: Mutex<Vec<(PageOffset, u32)>>,
+}
+
+impl BoardLayer for Posted {
+    fn below(&self) -> &Arc<dyn Board> {
+        &self.below
+    }
+    fn read32(&self, offset: PageOffset) -> alcor::Result<u32> {
+        for (offset, value) in self.writes.lock().unwrap().drain(..) {
+            self.below.write32(offset, value)?;
+        }
+        self.below.read32(offset)
+    }
+    fn write32(&self, offset: PageOffset, value: u32) -> alcor::Result<()> {
+        self.writes.lock().unwrap().push((offset, value));
+        Ok(())
+    }
+}
+
+/// Another process has its own way to the board, and does not wait for the writes of this one.
+#[test]
+fn a_prepared_board_is_prepared_for_other_processes() {
+    let below = linked(&[]);
+    let board = Posted {
+        below: Arc::clone(&below),
+        writes: Mutex::default(),
+    };
+    Cluster::single(Arc::new(board)).prepare(1).unwrap();
+    let place = below.read32(PageOffset(board::PLACE)).unwrap();
+    assert_eq!(board::place::RANKS.get(place), 1);
 }
