@@ -12,3 +12,4 @@ common/rtl/skid_buffer.sv
 common/rtl/slr_stream.sv
 common/rtl/stream_pick.sv
 common/rtl/segmenter.sv
+common/rtl/crc32.sv

@@ -7,6 +7,7 @@ switch/rtl/switch_router_links.sv
 switch/rtl/switch_router_routes.sv
 switch/rtl/switch_router.sv
 switch/rtl/alcor_switch_pkg.sv
+switch/rtl/phit_check.sv
 switch/rtl/uplink_tx.sv
 switch/rtl/uplink_rx.sv
 switch/rtl/coll_first.sv

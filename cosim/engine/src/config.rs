@@ -532,7 +532,8 @@ pub struct Options {
     /// stored in megabits per second.
     pub link_mbps: Option<u32>,
     /// `link-errors`, `link-bursts`, `link-lost`, `link-cable`, `link-dark`, `link-mute`,
-    /// `link-skew`, `link-seed`: faults of the links, with `links=frames`; default none.
+    /// `link-skew`, `link-seed`: faults of the links, with `links=frames`; default none. `link-damage`
+    /// and `link-seed` with plain phits.
     pub link_faults: LinkFaults,
     /// Names in capitals: parameters of the model, which replace those of the configuration.
     /// `links=frames` sets FRAMES to 1, and `links=phits` to 0.
@@ -545,7 +546,7 @@ pub(crate) const AWAY_VARIABLE: &str = "ALCOR_AWAY_SECONDS";
 pub(crate) const WATCHDOG_VARIABLE: &str = "ALCOR_WATCHDOG_CYCLES";
 const KNOWN: &str = "profile, waves, waves-from, waves-to, waves-reset, trace, packets, log, coverage, assertions, \
      guards, optimise, skip, power-up, away, attach, watchdog, threads, links, link-latency, link-gbps, \
-     link-errors, link-bursts, link-lost, link-cable, link-dark, link-mute, link-skew, link-seed";
+     link-errors, link-bursts, link-lost, link-cable, link-dark, link-mute, link-skew, link-damage, link-seed";
 
 impl Options {
     /// Returns the default options, with `ALCOR_AWAY_SECONDS` and `ALCOR_WATCHDOG_CYCLES`.
@@ -609,7 +610,10 @@ impl Options {
                 ("link-latency", self.link_latency),
                 ("link-gbps", self.link_mbps),
             ];
-            if let Some((option, _)) = values.iter().find(|(_, value)| value.is_some()) {
+            let damage = self.link_faults.damage != Chance::default();
+            let option = values.iter().find(|(_, value)| value.is_some());
+            let option = option.map(|(option, _)| *option);
+            if let Some(option) = option.or(damage.then_some("link-damage")) {
                 return Err(bad(option, "", "a configuration with links beside it"));
             }
         }
@@ -620,7 +624,12 @@ impl Options {
         if frames.is_some_and(|&frames| frames != 0) {
             return self.fill_in_frames(config);
         }
-        if self.link_faults != LinkFaults::default() {
+        let of_phits = LinkFaults {
+            seed: self.link_faults.seed,
+            damage: self.link_faults.damage,
+            ..LinkFaults::default()
+        };
+        if self.link_faults != of_phits {
             return Err(bad(
                 "link-errors and other faults",
                 "",
@@ -639,6 +648,10 @@ impl Options {
             return Err(bad("link-gbps", "", "10 to 85 with links=frames"));
         }
         let latency = self.link_latency.or(config.link.latency);
+        if self.link_faults.damage != Chance::default() {
+            let expected = "links=phits beside it; with frames use link-errors";
+            return Err(bad("link-damage", "", expected));
+        }
         if latency.is_some_and(|latency| latency > frames::MAX_LATENCY) {
             let expected = format!("{} at most with links=frames", frames::MAX_LATENCY);
             return Err(bad("link-latency", "", &expected));
@@ -769,6 +782,7 @@ impl Options {
             "link-errors" => self.link_faults.errors = chance(option, value)?,
             "link-bursts" => self.link_faults.bursts = chance(option, value)?,
             "link-lost" => self.link_faults.lost = chance(option, value)?,
+            "link-damage" => self.link_faults.damage = chance(option, value)?,
             "link-skew" => self.link_faults.skew = number(option, value)?,
             "link-seed" => self.link_faults.seed = number(option, value)?,
             "link-cable" => self.outages(CableFault::Pulled, value)?,

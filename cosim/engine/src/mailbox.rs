@@ -183,7 +183,8 @@ impl Mailbox {
             let media = options.link_faults.media(number, topology);
             Ends::Frames(FrameEnds::new(figures, media))
         } else {
-            Ends::Phits(PhitEnds::new(links, phit_bits, figures))
+            let damage = options.link_faults.damage(number);
+            Ends::Phits(PhitEnds::new(links, phit_bits, figures, damage))
         };
         Self {
             cycle: 0,

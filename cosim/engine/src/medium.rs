@@ -1,8 +1,9 @@
-//! Faults of the links between boards, with `links=frames`: options `link-errors` and others.
+//! Faults of the links between boards: options `link-errors` and others.
 //!
-//! A [`Medium`] stands in front of a board's receiver and knows nothing of frames. It inverts bits,
-//! loses words, and says when light reaches the receiver. The same seed gives the same faults in
-//! each run.
+//! With `links=frames`, a [`Medium`] stands in front of a board's receiver and knows nothing of frames.
+//! It inverts bits, loses words, and says when light reaches the receiver. With `links=phits`, a
+//! [`Damage`] inverts bits of phits, as a defect inside a board would. The same seed gives the same
+//! faults in each run.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -98,6 +99,9 @@ pub struct LinkFaults {
     /// as if the boards left reset one after the other. Words that were on a link before the reset
     /// arrive after it.
     pub skew: u64,
+    /// `link-damage`, with `links=phits`: probability for each phit of a put, a get or a message that a
+    /// bit of its data is inverted, where no checksum of a frame covers the phit.
+    pub damage: Chance,
 }
 
 impl LinkFaults {
@@ -137,10 +141,42 @@ impl LinkFaults {
             .collect()
     }
 
+    /// The damage to phits that a board sends; `None` without `link-damage`.
+    pub(crate) fn damage(&self, board: u32) -> Option<Damage> {
+        let rng = self.generator(u64::from(board) << 32);
+        (self.damage != Chance::default()).then(|| Damage {
+            chance: self.damage,
+            begin: rng.clone(),
+            rng,
+        })
+    }
+
     fn generator(&self, stream: u64) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(stream);
         rng
+    }
+}
+
+/// Damage to phits where the checksum of a frame does not cover them.
+pub(crate) struct Damage {
+    chance: Chance,
+    begin: ChaCha8Rng,
+    rng: ChaCha8Rng,
+}
+
+impl Damage {
+    /// Begins a run.
+    pub(crate) fn restart(&mut self) {
+        self.rng = self.begin.clone();
+    }
+
+    /// Inverts a bit of a phit's data, at times.
+    pub(crate) fn strike(&mut self, data: &mut [u32]) {
+        if self.chance.falls(&mut self.rng) {
+            let bit = self.rng.random_range(0..32 * data.len());
+            data[bit / 32] ^= 1 << (bit % 32);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use alcor::Topology;
 
 use crate::digest::Digest;
 use crate::frames::{FrameEnds, Stream};
+use crate::medium::Damage;
 
 /// Bits of header and position in front of a phit's data.
 const PHIT_EXTRA: u32 = 80;
@@ -196,11 +197,21 @@ pub(crate) struct PhitEnds {
     /// Words that a call has for a port's phit.
     call_words: usize,
     ends: Box<[End]>,
+    /// Damage to phits of puts, gets and messages.
+    damage: Option<Box<Damage>>,
     digest: Digest,
 }
 
+/// Number of the channels of puts, gets and messages; collectives use those above.
+const PACKET_CHANNELS: u32 = 4;
+
 impl PhitEnds {
-    pub(crate) fn new(links: u32, phit_bits: u32, figures: LinkFigures) -> Self {
+    pub(crate) fn new(
+        links: u32,
+        phit_bits: u32,
+        figures: LinkFigures,
+        damage: Option<Damage>,
+    ) -> Self {
         let window = figures.window() as usize;
         let bits = phit_bits + PHIT_EXTRA;
         let end = || End {
@@ -216,6 +227,7 @@ impl PhitEnds {
             phit_words: bits.div_ceil(32) as usize,
             call_words: (phit_bits as usize + 96) / 32,
             ends: (0..links).map(|_| end()).collect(),
+            damage: damage.map(Box::new),
             digest: Digest::new(),
         }
     }
@@ -226,6 +238,9 @@ impl PhitEnds {
             end.sent.clear();
             end.coming.clear();
             (end.free, end.phits) = (0, 0);
+        }
+        if let Some(damage) = &mut self.damage {
+            damage.restart();
         }
         self.digest.restart();
     }
@@ -276,6 +291,11 @@ impl PhitEnds {
             end.phits += 1;
             let edge = start.div_ceil(self.parts) + self.latency;
             tell(port, channel, edge, &words[..self.phit_words]);
+            if let Some(damage) = &mut self.damage
+                && channel < PACKET_CHANNELS
+            {
+                damage.strike(&mut words[..self.phit_words - PHIT_EXTRA.div_ceil(32) as usize]);
+            }
             end.sent.phits.push_back(Phit {
                 edge,
                 channel,
@@ -419,8 +439,8 @@ mod tests {
         let topology = Topology::torus(&[2]).unwrap();
         let mut wires = Wires::new(&topology, figures);
         let mut ends = [
-            Ends::Phits(PhitEnds::new(2, phit_bits, figures)),
-            Ends::Phits(PhitEnds::new(2, phit_bits, figures)),
+            Ends::Phits(PhitEnds::new(2, phit_bits, figures, None)),
+            Ends::Phits(PhitEnds::new(2, phit_bits, figures, None)),
         ];
         let words = CALL_HEAD + 2 * (phit_bits as usize + 96) / 32;
         for &edge in sent {
@@ -462,7 +482,7 @@ mod tests {
         let topology = Topology::torus(&[3]).unwrap();
         let mut wires = Wires::new(&topology, FIGURES);
         let mut ends: Vec<_> = (0..3)
-            .map(|_| Ends::Phits(PhitEnds::new(2, 256, FIGURES)))
+            .map(|_| Ends::Phits(PhitEnds::new(2, 256, FIGURES, None)))
             .collect();
         let mut sent = call(0b11, 0b10, CALL_HEAD + 22);
         (sent[1], sent[2]) = (0x57, 0x30);

@@ -15,7 +15,7 @@ const WORDS: usize = 1500;
 const ROUNDS: u32 = 6;
 
 /// Puts, messages and collectives between all ranks. Returns a digest of what has arrived.
-fn program(rank: &mut Rank) -> Result<u32> {
+pub(crate) fn program(rank: &mut Rank) -> Result<u32> {
     let (me, ranks) = (rank.pid().0, rank.nprocs());
     let inbox = rank.alloc::<u32>(WORDS * ranks as usize)?;
     let window = rank.register(&inbox, Rights::ALL)?;

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod coverage;
+mod damage;
 mod ends;
 mod fixture;
 mod frames;

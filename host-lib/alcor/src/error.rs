@@ -411,7 +411,8 @@ pub enum Error {
     },
 
     // ------------------------------------------------------------ put and get
-    /// The hardware refused a put or get. The refused packets have changed no memory.
+    /// The hardware refused a put or get. The refused packets have changed no memory, unless the status is
+    /// [`Status::Damaged`].
     #[error("{origin}: {transfer} was refused: {} {}", status.describe(), advice(*status))]
     #[non_exhaustive]
     Refused {
@@ -433,7 +434,8 @@ pub enum Error {
         /// The reason.
         status: Status,
     },
-    /// The hardware refused an accumulate. The accumulate has changed no memory.
+    /// The hardware refused an accumulate. The accumulate has changed no memory, unless the status is
+    /// [`Status::Damaged`].
     #[error("{origin}: {accumulate} was refused: {} {}", status.describe(), advice(*status))]
     #[non_exhaustive]
     AccumulateRefused {
@@ -806,6 +808,17 @@ pub enum Error {
         /// A rank of the board.
         rank: GlobalRank,
     },
+    /// A packet was damaged on its way from another board, where the links do not repeat it. The
+    /// receiving board drops the damaged part, and all packets behind it until the boards are reset, so
+    /// their operations get no answer.
+    #[error(
+        "{rank}: EVENTS.damaged: a packet from another board reached this rank's board damaged, and the board takes no more packets from there; run again, which resets the boards; if it happens again, a board or its clock is broken"
+    )]
+    #[non_exhaustive]
+    PacketDamaged {
+        /// A rank of the receiving board.
+        rank: GlobalRank,
+    },
     /// A completion matches no outstanding command of the library.
     #[error(
         "{rank}: entry {entry} of the completion ring reads 0x{word:08x}, which matches no outstanding command; only the library may post extended commands or write to the ring"
@@ -1087,6 +1100,9 @@ fn advice(status: Status) -> &'static str {
         Status::NotBegun => "Begin the run first.",
         Status::RankReset => {
             "The process of that rank has ended; repeat the message for the next holder of the rank."
+        }
+        Status::Damaged => {
+            "Part of the data may be in the target's memory. Run again, which resets the boards; if it happens again, a board or its clock is broken."
         }
         _ => "",
     }

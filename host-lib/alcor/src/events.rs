@@ -43,6 +43,7 @@ impl LastError {
 ///     events.unrouted(),
 ///     events.foreign(),
 ///     events.stale(),
+///     events.damaged(),
 ///     events.mismatch(),
 /// ] {
 ///     assert!(!other);
@@ -106,6 +107,12 @@ impl Events {
     #[must_use]
     pub fn unrouted(&self) -> bool {
         events::UNROUTED.get(self.bits) != 0
+    }
+
+    /// A packet from another board, to any rank of this board, was damaged on its way.
+    #[must_use]
+    pub fn damaged(&self) -> bool {
+        events::DAMAGED.get(self.bits) != 0
     }
 
     /// The board dropped a packet of another run.

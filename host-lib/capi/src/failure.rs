@@ -117,6 +117,7 @@ fn code_of(error: &Error) -> alcor_error {
         | Error::CompletionLost { .. }
         | Error::MalformedPacket { .. }
         | Error::PacketUnrouted { .. }
+        | Error::PacketDamaged { .. }
         | Error::BadCompletion { .. } => alcor_error::ALCOR_ERR_HARDWARE,
         Error::Aborted { .. } => alcor_error::ALCOR_ERR_ABORTED,
         Error::PeerDied { .. } => alcor_error::ALCOR_ERR_PEER_DIED,

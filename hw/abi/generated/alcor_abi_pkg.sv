@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hA509268C;
+  localparam logic [31:0] ABI_HASH = 32'h3A3510AE;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -186,7 +186,9 @@ package alcor_abi_pkg;
     /// The offset of an atomic operation is not a multiple of the word's size; or offset or length of an accumulate are not multiples of the element's size, or the address of the old elements is not a multiple of 4.
     ST_BAD_ALIGNMENT = 5'h1A,
     /// The element's type does not have the operation of an accumulate, or the board has no unit for accumulates.
-    ST_BAD_OPERATION = 5'h1B
+    ST_BAD_OPERATION = 5'h1B,
+    /// A packet of the operation was damaged on its way from another board; see the board's register DAMAGED.
+    ST_DAMAGED = 5'h1C
   } status_e;
 
   typedef enum logic [3:0] {
@@ -528,7 +530,7 @@ package alcor_abi_pkg;
     algorithm_e algorithm;
     /// The collective.
     collective_e opcode;
-    /// Communicator.
+    /// Communicator. In packets between RMA coprocessors: bits 31 to 28 of the check; see net_position.word.
     logic [4:0] context_;
     /// Destination: global rank.
     logic [15:0] dest;
@@ -554,7 +556,7 @@ package alcor_abi_pkg;
   typedef struct packed {
     /// Valid words of the phit, less one.
     logic [3:0] words;
-    /// Place of the phit's first word in the message, in words. In PK_CREDIT: the number of credits, or, in an announcement, opcode and label of C_WHAT in bits 3 to 0 and 11 to 4.
+    /// Place of the phit's first word in the message, in words. In packets between RMA coprocessors: bits 27 to 0 of the check, the CRC-32 of IEEE 802.3 over all phits of the packet up to this one: of each phit all bytes of its data, then 4 bytes with dest, key, and last and words as bits 7 and 3 to 0 of a byte. In PK_CREDIT: the number of credits, or, in an announcement, opcode and label of C_WHAT in bits 3 to 0 and 11 to 4.
     logic [27:0] word;
   } net_position_t;
   // Channel of a link
@@ -1056,6 +1058,8 @@ package alcor_abi_pkg;
     /// Matchers, each with a bank of the store.
     logic [6:0] matchers;
   } board_match_store_t;
+  // Packets of other boards whose check (net_position.word, net_low.context) was wrong since reset. Behind a damaged phit, the board drops all packets of its plane that come from other boards, until the reset; so the count is 2 at most.
+  localparam logic [11:0] BOARD_DAMAGED_OFFSET = 12'h06C;
   // State of a rank, from which a watchdog names the ranks that wait for each other.
   localparam logic [11:0] BOARD_RANK_STATE_OFFSET = 12'h100;
   /// Rank state.
@@ -1154,7 +1158,9 @@ package alcor_abi_pkg;
   /// Events.
   typedef struct packed {
     /// Not used: zero.
-    logic [20:0] unused_31_11;
+    logic [19:0] unused_31_12;
+    /// A packet from another board, to any rank of this board, was damaged on its way; see DAMAGED.
+    logic damaged;
     /// The board dropped a phit of a collective whose row was taken out of use or has another key; see STALE.
     logic stale;
     /// The board dropped a packet of another run; see FOREIGN.

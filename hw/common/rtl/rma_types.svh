@@ -345,10 +345,12 @@
     logic       foreign;
     /// Pulse: a phit of a collective was dropped for its row's key, or as its row was taken out of use.
     logic       stale;
+    /// Pulse: a packet from another board was damaged on its way.
+    logic       damaged;
     /// Pulse: a write of a communicator row was refused, as the rank does not own the row.
     logic       denied;
   } board_to_rank_t;
-  localparam int unsigned BoardToRankW = 14;  // bits of board_to_rank_t
+  localparam int unsigned BoardToRankW = 15;  // bits of board_to_rank_t
 
   /// Reason to cancel collectives of a rank that wait for other members.
   typedef struct packed {

@@ -325,6 +325,7 @@
   typedef struct packed {
     logic        drop;         // pulse: a packet is dropped, as no link leads to its destination
     logic        foreign;      // pulse: a packet of another run is dropped
+    logic        damaged;      // pulse: a packet from another board was damaged on its way
     logic        lost;         // a rank of the run was reset on some board
     logic [2:0]  stale;        // phits that the collective unit dropped in the cycle before
     logic [5:0]  link_tx;      // pulse, by link port: a phit is sent

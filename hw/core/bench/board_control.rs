@@ -8,6 +8,8 @@ use rand::seq::IndexedRandom;
 
 const RANKS: usize = 3;
 const LINKS: usize = 2;
+/// Bits of network_state_t.
+const NETWORK_BITS: usize = 83;
 
 /// Parameters of the board. With the defaults, all differ, so that no register shows another parameter.
 const PARAMS: [(&str, u64); 11] = [
@@ -134,6 +136,7 @@ impl Rank {
 struct Network {
     drop: bool,
     foreign: bool,
+    damaged: bool,
     lost: bool,
     stale: u32,
     link_tx: u64,
@@ -173,6 +176,7 @@ struct Model {
     tells: bool,
     dropped: u32,
     foreign: u32,
+    damaged: u32,
     stale: u32,
     link_tx: [u32; LINKS],
     link_rx: [u32; LINKS],
@@ -220,6 +224,7 @@ impl Model {
             board::PLACE => self.place,
             board::DROPPED => self.dropped,
             board::FOREIGN => self.foreign,
+            board::DAMAGED => self.damaged,
             board::STALE => self.stale,
             board::ROW_WRITES => inputs.network.row_writes,
             board::COLLECTIVES => inputs.network.collectives,
@@ -288,6 +293,7 @@ impl Model {
         for (count, lost) in [
             (&mut self.dropped, network.drop.into()),
             (&mut self.foreign, network.foreign.into()),
+            (&mut self.damaged, network.damaged.into()),
             (&mut self.stale, network.stale),
         ] {
             *count = LAST_COUNT.min(*count + lost);
@@ -370,7 +376,7 @@ impl Bench {
             empty: dut.pin("empty_i"),
             sync_out: dut.pin("sync_o"),
             settings: dut.pin("settings_o"),
-            network: dut.lanes("network_i", 2),
+            network: dut.lanes("network_i", NETWORK_BITS),
             abort_in: dut.pin("abort_i"),
             abort_out: dut.pin("abort_o"),
             reset: dut.pin("reset_o"),
@@ -413,7 +419,7 @@ impl Bench {
             dut.set(pins.posted, at, rank.posted.into());
         }
         let network = &inputs.network;
-        // Lowest first: rows that were refused, writes of rows, collectives, links, stale, lost, foreign, drop.
+        // Lowest first: rows that were refused, writes of rows, collectives, links, stale, lost, damaged, foreign, drop.
         let word = u128::from(network.row_denied)
             | u128::from(network.row_writes) << 16
             | u128::from(network.collectives) << 32
@@ -421,10 +427,11 @@ impl Bench {
             | u128::from(network.link_tx) << 70
             | u128::from(network.stale) << 76
             | u128::from(network.lost) << 79
-            | u128::from(network.foreign) << 80
-            | u128::from(network.drop) << 81;
-        for lane in 0..2 {
-            dut.set(pins.network, lane, (word >> (41 * lane)) as u64);
+            | u128::from(network.damaged) << 80
+            | u128::from(network.foreign) << 81
+            | u128::from(network.drop) << 82;
+        for bit in 0..NETWORK_BITS {
+            dut.set(pins.network, bit, (word >> bit) as u64 & 1);
         }
         dut.set(pins.empty, 0, network.is_empty.into());
         let abort = network
@@ -453,12 +460,13 @@ impl Bench {
         );
         for (at, rank) in inputs.ranks.iter().enumerate() {
             let others = (0..RANKS).any(|other| other != at && inputs.ranks[other].lost);
-            let expected = place(board::place::RANKS) << 6
-                | u64::from(model.aborted.is_some()) << 5
-                | u64::from(others || network.lost) << 4
-                | u64::from(network.drop) << 3
-                | u64::from(network.foreign) << 2
-                | u64::from(network.stale != 0) << 1
+            let expected = place(board::place::RANKS) << 7
+                | u64::from(model.aborted.is_some()) << 6
+                | u64::from(others || network.lost) << 5
+                | u64::from(network.drop) << 4
+                | u64::from(network.foreign) << 3
+                | u64::from(network.stale != 0) << 2
+                | u64::from(network.damaged) << 1
                 | network.row_denied >> at & 1;
             assert_eq!(
                 dut.get(pins.ranks_out, at),
@@ -583,6 +591,7 @@ impl Bench {
         let network = Network {
             drop: weather.floods || rng.random_bool(0.4),
             foreign: weather.floods || rng.random_bool(0.4),
+            damaged: weather.floods || rng.random_bool(0.4),
             lost: rng.random_bool(0.2),
             stale: if weather.floods {
                 7
@@ -681,6 +690,7 @@ fn board_control_counts() {
         board::CYCLE_HI,
         board::DROPPED,
         board::FOREIGN,
+        board::DAMAGED,
         board::STALE,
         board::LINK_TX,
         board::LINK_TX + 4,

@@ -121,6 +121,7 @@ module board_control #(
     assign to_rank.unrouted  = network_i.drop;
     assign to_rank.foreign   = network_i.foreign;
     assign to_rank.stale     = network_i.stale != '0;
+    assign to_rank.damaged   = network_i.damaged;
     assign to_rank.denied    = network_i.row_denied[r];
 
     assign ranks_o[r]      = to_rank;
@@ -198,6 +199,7 @@ module board_control #(
       .dateline_o    (dateline),
       .drop_i        (network_i.drop),
       .foreign_i     (network_i.foreign),
+      .damaged_i     (network_i.damaged),
       .kernel_id_i   (kernel_id),
       .stale_i       (network_i.stale),
       .row_writes_i  (network_i.row_writes),

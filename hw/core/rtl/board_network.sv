@@ -67,6 +67,8 @@ module board_network #(
     output logic [1:0][DATA_W-1:0]               tx_data_o,
     /// The beat is its packet's last.
     output logic [1:0]                           tx_last_o,
+    /// With `tx_last_o`: the packet is damaged; see uplink_rx.
+    output logic [1:0]                           tx_cut_o,
 
     /// By rank: a write into the rank's page, the part of collectives; a page_write_t.
     input  logic [RANKS-1:0][PageWriteW-1:0]     write_i,
@@ -122,7 +124,7 @@ module board_network #(
 
   // ---------------------------------------------------------------- uplinks
 
-  logic [1:0] sent, consumed, foreign;
+  logic [1:0] sent, consumed, foreign, damaged;
   logic hold;
 
   // A plane's packets to other boards leave as phits, those from other boards come back as words.
@@ -160,13 +162,16 @@ module board_network #(
         .ready_i   (tx_ready_i[p]),
         .data_o    (tx_data_o[p]),
         .last_o    (tx_last_o[p]),
+        .cut_o     (tx_cut_o[p]),
         .consumed_o(consumed[p]),
+        .damaged_o (damaged[p]),
         .foreign_o (foreign[p]),
         .empty_o   ()
     );
   end
 
   assign state_o.foreign = foreign != '0;
+  assign state_o.damaged = damaged != '0;
 
   // ---------------------------------------------------------------- router
 

@@ -105,6 +105,8 @@ module board_registers #(
     input  logic                   drop_i,
     /// Pulse: a packet of another run was dropped.
     input  logic                   foreign_i,
+    /// Pulse: a packet from another board was damaged on its way.
+    input  logic                   damaged_i,
     /// Four characters that name the kernel; 0 without one.
     input  logic [31:0]            kernel_id_i,
     /// Phits that the collective unit dropped in the cycle before.
@@ -173,7 +175,7 @@ module board_registers #(
   assign forward_rank_o  = forward.rank;
   assign forward_port_o  = forward.port;
 
-  logic [COUNT_W-1:0] dropped_q, foreign_q, stale_q;
+  logic [COUNT_W-1:0] dropped_q, foreign_q, damaged_q, stale_q;
   logic [LinkN-1:0][COUNT_W-1:0] link_tx_q, link_rx_q;
 
   always_ff @(posedge clk_i) begin
@@ -184,6 +186,7 @@ module board_registers #(
       key_o       <= '0;
       dropped_q   <= '0;
       foreign_q   <= '0;
+      damaged_q   <= '0;
       stale_q     <= '0;
       link_tx_q   <= '0;
       link_rx_q   <= '0;
@@ -194,6 +197,7 @@ module board_registers #(
         key_o       <= place.key;
       end
       if (foreign_i && foreign_q != '1) foreign_q <= foreign_q + 1'b1;
+      if (damaged_i && damaged_q != '1) damaged_q <= damaged_q + 1'b1;
       if (drop_i && dropped_q != '1) dropped_q <= dropped_q + 1'b1;
       if (stale_i != '0) stale_q <= (stale_q > ~(COUNT_W'(stale_i))) ? '1 : stale_q + COUNT_W'(stale_i);
       if (write_i && write_offset_i == BOARD_DATELINES_OFFSET) dateline_o <= write_data_i[LinkN-1:0];
@@ -289,6 +293,7 @@ module board_registers #(
       BOARD_PLACE_OFFSET:        read_data_o = place_word;
       BOARD_DROPPED_OFFSET:      read_data_o = 32'(dropped_q);
       BOARD_FOREIGN_OFFSET:      read_data_o = 32'(foreign_q);
+      BOARD_DAMAGED_OFFSET:      read_data_o = 32'(damaged_q);
       BOARD_STALE_OFFSET:        read_data_o = 32'(stale_q);
       BOARD_ROW_WRITES_OFFSET:   read_data_o = 32'(row_writes_i);
       BOARD_MESSAGES_OFFSET:     read_data_o = messages_word;

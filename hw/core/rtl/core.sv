@@ -256,7 +256,7 @@ module core #(
   alcor_abi_pkg::sync_answer_t sync_answer;
 
   // By plane, for the routers.
-  logic [1:0][Ports-1:0] tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
+  logic [1:0][Ports-1:0] tx_valid, tx_ready, tx_last, tx_cut, rx_valid, rx_ready, rx_last, rx_cut;
   logic [1:0][Ports-1:0][DATA_W-1:0] tx_data, rx_data;
 
   // The host's DMA.
@@ -283,6 +283,10 @@ module core #(
   logic [RANKS-1:0][Banks*32-1:0] mem_data;
 
   for (genvar r = 0; r < RANKS; r++) begin : g_rank
+    // A rank ends its own packets.
+    assign tx_cut[0][r] = 1'b0;
+    assign tx_cut[1][r] = 1'b0;
+
     rank_tile #(
         .DATA_W       (DATA_W),
         .SLOTS        (SLOTS),
@@ -340,6 +344,7 @@ module core #(
         .rx_ready_o          ({rx_ready[1][r], rx_ready[0][r]}),
         .rx_data_i           ({rx_data[1][r], rx_data[0][r]}),
         .rx_last_i           ({rx_last[1][r], rx_last[0][r]}),
+        .rx_cut_i            ({rx_cut[1][r], rx_cut[0][r]}),
         .phit_read_i         (phit_read[r]),
         .phit_read_o         (phit_answer[r]),
         .phit_write_i        (phit_write[r]),
@@ -374,10 +379,12 @@ module core #(
       .tx_ready_o(tx_ready),
       .tx_data_i (tx_data),
       .tx_last_i (tx_last),
+      .tx_cut_i  (tx_cut),
       .rx_valid_o(rx_valid),
       .rx_ready_i(rx_ready),
       .rx_data_o (rx_data),
       .rx_last_o (rx_last),
+      .rx_cut_o  (rx_cut),
       .empty_o   (crossbar_empty)
   );
 
@@ -423,6 +430,7 @@ module core #(
         .tx_ready_i      ({tx_ready[1][RANKS], tx_ready[0][RANKS]}),
         .tx_data_o       ({tx_data[1][RANKS], tx_data[0][RANKS]}),
         .tx_last_o       ({tx_last[1][RANKS], tx_last[0][RANKS]}),
+        .tx_cut_o        ({tx_cut[1][RANKS], tx_cut[0][RANKS]}),
         .write_i         (collective_write),
         .kernel_i        (kernel_post),
         .kernel_ready_o  (kernel_post_ready),

@@ -31,6 +31,8 @@ module fabric #(
     input  logic [1:0][PORTS-1:0][DATA_W-1:0]      tx_data_i,
     /// The beat is its packet's last.
     input  logic [1:0][PORTS-1:0]                  tx_last_i,
+    /// With `tx_last_i`: the packet is damaged, and the beat is none of its beats.
+    input  logic [1:0][PORTS-1:0]                  tx_cut_i,
     /// To the ports, by plane: a beat is offered.
     output logic [1:0][PORTS-1:0]                  rx_valid_o,
     /// The beat is taken.
@@ -39,6 +41,8 @@ module fabric #(
     output logic [1:0][PORTS-1:0][DATA_W-1:0]      rx_data_o,
     /// The beat is its packet's last.
     output logic [1:0][PORTS-1:0]                  rx_last_o,
+    /// With `rx_last_o`: the packet is damaged.
+    output logic [1:0][PORTS-1:0]                  rx_cut_o,
 
     /// No packet is in either router.
     output logic                                   empty_o
@@ -49,11 +53,17 @@ module fabric #(
   logic [1:0] plane_empty;
   logic [1:0][PORTS-1:0] plane_drop;
   logic [1:0][PORTS-1:0][PORTS-1:0] route;
+  // A beat, and above it whether it cuts its packet off.
+  logic [1:0][PORTS-1:0][DATA_W:0] tx_word, rx_word;
 
   for (genvar p = 0; p < 2; p++) begin : g_plane
     for (genvar i = 0; i < PORTS; i++) begin : g_input
       logic [7:0] rank;
       logic here;
+
+      assign tx_word[p][i]   = {tx_cut_i[p][i], tx_data_i[p][i]};
+      assign rx_cut_o[p][i]  = rx_word[p][i][DATA_W];
+      assign rx_data_o[p][i] = rx_word[p][i][DATA_W-1:0];
 
       assign rank = tx_data_i[p][i][31:24];
       // A board without links is board 0.
@@ -68,7 +78,7 @@ module fabric #(
 
     router #(
         .PORTS           (PORTS),
-        .WIDTH           (DATA_W),
+        .WIDTH           (DATA_W + 1),
         .INPUT_DEPTH     (INPUT_DEPTH),
         .VOQ_DEPTH       (QUEUE_DEPTH),
         .CROSSPOINT_DEPTH(QUEUE_DEPTH),
@@ -79,11 +89,11 @@ module fabric #(
         .route_i(route[p]),
         .valid_i(tx_valid_i[p]),
         .ready_o(tx_ready_o[p]),
-        .data_i (tx_data_i[p]),
+        .data_i (tx_word[p]),
         .last_i (tx_last_i[p]),
         .valid_o(rx_valid_o[p]),
         .ready_i(rx_ready_i[p]),
-        .data_o (rx_data_o[p]),
+        .data_o (rx_word[p]),
         .last_o (rx_last_o[p]),
         .drop_o (plane_drop[p]),
         .empty_o(plane_empty[p])

@@ -119,6 +119,8 @@ module rank_tile #(
     input  logic [1:0][DATA_W-1:0]           rx_data_i,
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
+    /// With `rx_last_i`: the packet is damaged, and the beat is none of its beats.
+    input  logic [1:0]                       rx_cut_i,
 
     /// Phit: a read.
     input  alcor_abi_pkg::memory_request_t   phit_read_i,
@@ -226,6 +228,7 @@ module rank_tile #(
       .rx_ready_o        (rx_ready_o),
       .rx_data_i         (rx_data_i),
       .rx_last_i         (rx_last_i),
+      .rx_cut_i          (rx_cut_i),
       .read_req_o        (read_req),
       .read_gnt_i        ({read_gnt[4], read_gnt[1:0]}),
       .read_address_o    (read_address),

@@ -152,6 +152,8 @@ enum Malformed {
     Surplus,
     /// Messages with too much payload.
     Message,
+    /// Puts and accumulates that are damaged: their last beat is none of their beats.
+    Damaged,
 }
 
 /// Payload words of data that begins at any byte of a word.
@@ -433,8 +435,8 @@ struct Bench {
     block: Block,
     windows: Vec<Option<Window>>,
     shown: Option<Window>,
-    /// Beats with their `last`.
-    beats: Source<([u32; 8], bool)>,
+    /// Beats with their `last` and `cut`.
+    beats: Source<([u32; 8], bool, bool)>,
     /// Address of the memory's first byte. No other address has memory.
     origin: u32,
     /// Memory written by the block, and memory written by the model.
@@ -635,6 +637,40 @@ impl Bench {
                 | x_ack::ID.put(u32::from(id))
         };
         self.packets += 1;
+        let width = BEATS[self.lane];
+        // Bytes of data in front of the last beat of a damaged packet. No element lies in two beats.
+        let mut came = None;
+        if self.kind == Malformed::Damaged && self.rng.random_bool(0.3) {
+            let before = |lane: u32| {
+                let words = (payload.len().max(1) - 1) / width * width;
+                (4 * words).saturating_sub(lane as usize)
+            };
+            came = match packet {
+                Packet::Put { offset, .. } => Some(before(offset % 4)),
+                &Packet::Accumulate {
+                    offset,
+                    datatype,
+                    fetch: None,
+                    ..
+                } if width > 1
+                    || [Datatype::U32, Datatype::I32, Datatype::F32]
+                        .map(|narrow| narrow as u32)
+                        .contains(&datatype) =>
+                {
+                    Some(before(offset % 4))
+                }
+                _ => None,
+            };
+            came = came.filter(|_| !payload.is_empty());
+        }
+        self.malformed += u64::from(came.is_some());
+        // Status of a packet that is not refused. Payload that is too long ends with its last beat, or is cut off.
+        let whole = if came.is_some() {
+            Status::Damaged
+        } else {
+            Status::Ok
+        };
+        let is_cut = came.is_some() || self.rng.random();
         match packet {
             Packet::Atomic {
                 cut: Some(words), ..
@@ -704,9 +740,8 @@ impl Bench {
                         status
                     }
                     Ok(at) => {
-                        self.model[at..at + data.len()].copy_from_slice(data);
-                        self.bytes_due += data.len() as u64;
-                        Status::Ok
+                        self.write(at, &data[..came.unwrap_or(data.len())]);
+                        whole
                     }
                 };
                 let ack = vec![ack(status, *from, *id)];
@@ -735,6 +770,7 @@ impl Bench {
                         status
                     }
                     Ok(at) => {
+                        let data = &data[..came.unwrap_or(data.len())];
                         let old = self.accumulate(at, data, *operation, *datatype);
                         if let Some(address) = fetch {
                             let head = x_data::DPID.put(u32::from(*from))
@@ -743,7 +779,7 @@ impl Bench {
                             answer.extend(old);
                             self.answers.push_back((answer, None, 0));
                         }
-                        Status::Ok
+                        whole
                     }
                 };
                 if *more == 0 {
@@ -870,10 +906,10 @@ impl Bench {
                     } if waits => {
                         self.buffers.push((address, kept));
                         self.write((address - self.origin) as usize, &data[..kept as usize]);
-                        let status = if *surplus {
-                            Status::BadLength as u32
-                        } else {
-                            0
+                        let status = match surplus {
+                            true if is_cut => Status::Damaged as u32,
+                            true => Status::BadLength as u32,
+                            false => 0,
                         };
                         self.notes.push_back(Note {
                             delivered: Some((status, receive.into())),
@@ -894,7 +930,6 @@ impl Bench {
             }
             _ => 0,
         };
-        let width = BEATS[self.lane];
         let noise: [u32; 8] = self.rng.random();
         let mut words = Vec::new();
         if width == 1 {
@@ -904,11 +939,14 @@ impl Bench {
             words.extend(payload.chunks(width).map(<[u32]>::to_vec));
         }
         words.resize(words.len() + surplus, Vec::new());
+        let is_wrong = came.is_some() || surplus > 0;
         let count = words.len();
         for (index, words) in words.into_iter().enumerate() {
             let mut beat = noise;
             beat[..words.len()].copy_from_slice(&words);
-            self.beats.push((beat, index + 1 == count));
+            let is_last = index + 1 == count;
+            self.beats
+                .push((beat, is_last, is_last && is_cut && is_wrong));
         }
     }
 
@@ -1134,7 +1172,11 @@ impl Bench {
         self.block.set("in_valid_i", offer.is_some());
         self.block.set(
             "in_last_i",
-            offer.map_or(noise & 1, |(_, last)| last.into()),
+            offer.map_or(noise & 1, |(_, last, _)| last.into()),
+        );
+        self.block.set(
+            "in_cut_i",
+            offer.map_or(noise >> 1 & 1, |(.., cut)| cut.into()),
         );
         self.holds ^= self.rng.random_bool(self.hold_chance);
         self.holds &= self.hold_chance > 0.0;
@@ -1144,7 +1186,7 @@ impl Bench {
         let landing = self.flight.due();
         self.block.set("read_rvalid_i", landing.is_some());
         for part in 0..8 {
-            let data = offer.map_or(noise as u32, |(beat, _)| beat[part]);
+            let data = offer.map_or(noise as u32, |(beat, ..)| beat[part]);
             self.block.set_part("in_data_i", part, 8, data);
             let data = landing
                 .filter(|_| part < width)
@@ -1246,7 +1288,7 @@ impl Bench {
         let is_let_in = !holds || self.in_packet || self.waits;
         assert!(is_let_in || !ready, "{place}: a packet is let in");
         self.waits = offer.is_some() && is_let_in && !ready;
-        if let Some((_, last)) = self.beats.take(ready) {
+        if let Some((_, last, _)) = self.beats.take(ready) {
             self.in_packet = !last;
         }
         self.block.clock();
@@ -1451,8 +1493,12 @@ fn rma_atomic_random() {
             bench.arrival_pace = Sink::new(chosen[5]);
             bench.engine_acks.set_pace(chosen[6]);
             bench.hold_chance = [0.0, 0.1][round as usize / 3 % 2];
-            bench.kind = [Malformed::Cut, Malformed::Surplus, Malformed::Message]
-                [bench.rng.random_range(0..3)];
+            bench.kind = [
+                Malformed::Cut,
+                Malformed::Surplus,
+                Malformed::Message,
+                Malformed::Damaged,
+            ][bench.rng.random_range(0..4)];
             bench.flight.set_latency(match round % 3 {
                 0 => 1..=1,
                 1 => 5..=5,

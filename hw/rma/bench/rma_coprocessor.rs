@@ -99,8 +99,23 @@ const SMALLEST: Config = Config {
     ranks: 6,
 };
 
-/// A beat of a packet, and whether it is the last.
-type Beat = (Vec<u32>, bool);
+/// A beat of a packet, and whether it ends the packet.
+type Beat = (Vec<u32>, End);
+
+/// Whether a beat ends its packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    No,
+    Last,
+    /// The packet is damaged, and the beat is none of its beats.
+    Cut,
+}
+
+impl End {
+    fn of(last: bool) -> Self {
+        if last { Self::Last } else { Self::No }
+    }
+}
 
 /// Number of header words of a packet, by type. The data of a PUT-1 is one of them.
 fn header_words(packet: &[u32]) -> usize {
@@ -137,7 +152,7 @@ impl Config {
             beat.resize_with(self.beat, || rng.random());
         }
         let count = beats.len();
-        let last = |(at, beat)| (beat, at + 1 == count);
+        let last = |(at, beat)| (beat, End::of(at + 1 == count));
         beats.into_iter().enumerate().map(last).collect()
     }
 
@@ -450,12 +465,12 @@ impl Bench {
                         .map_or(noise & 0xffff_ffff, |(words, _)| words[word].into()),
                 );
             }
-            self.block.set_part(
-                "rx_last_i",
-                plane,
-                2,
-                offer.map_or(noise & 1, |(_, last)| u64::from(last)),
-            );
+            let [last, cut] = match offer {
+                Some((_, end)) => [end != End::No, end == End::Cut],
+                None => [noise & 1 == 1, noise & 2 == 2],
+            };
+            self.block.set_part("rx_last_i", plane, 2, last);
+            self.block.set_part("rx_cut_i", plane, 2, cut);
         }
         let (read, write) = (
             self.read_grants.ready(&mut *self.rng),
@@ -511,12 +526,13 @@ impl Bench {
                     if self.returns && plane == REPLY && beats[0][0] >> 24 == self.me {
                         let count = beats.len();
                         let beats = beats.iter().cloned().enumerate();
-                        self.sources[plane].extend(beats.map(|(at, beat)| (beat, at + 1 == count)));
+                        self.sources[plane]
+                            .extend(beats.map(|(at, beat)| (beat, End::of(at + 1 == count))));
                     }
                     self.sent[plane].push(self.config.words(beats));
                 }
                 if self.looped {
-                    self.network[plane].push_back((beat, last));
+                    self.network[plane].push_back((beat, End::of(last)));
                 }
             }
             let ready = self.block.get_part("rx_ready_o", plane, 2) == 1;

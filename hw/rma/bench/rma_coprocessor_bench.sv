@@ -43,6 +43,7 @@ module rma_coprocessor_bench #(
     output logic [1:0][1:0]       cop_rx_ready_o,
     input  logic [1:0][1:0][DATA_W-1:0] cop_rx_data_i,
     input  logic [1:0][1:0]       cop_rx_last_i,
+    input  logic [1:0][1:0]       cop_rx_cut_i,
     output logic [1:0]            cop_read_valid_o,
     input  logic [1:0]            cop_read_ready_i,
     input  logic [1:0]            cop_read_rvalid_i,
@@ -115,7 +116,7 @@ module rma_coprocessor_bench #(
 
     alcor_abi_pkg::board_to_rank_t to_rank;
     alcor_abi_pkg::rank_to_board_t from_rank;
-    assign to_rank = {Ranks, cop_aborted_i[g], cop_peer_lost_i[g], 4'b0000};
+    assign to_rank = {Ranks, cop_aborted_i[g], cop_peer_lost_i[g], 5'b00000};
     assign cop_state_o[g] = from_rank.state;
     assign cop_abort_o[g] = from_rank.aborts;
     assign cop_abort_reason_o[g] = from_rank.abort_reason;
@@ -173,6 +174,7 @@ module rma_coprocessor_bench #(
         .rx_ready_o       (cop_rx_ready_o[g]),
         .rx_data_i        (cop_rx_data_i[g]),
         .rx_last_i        (cop_rx_last_i[g]),
+        .rx_cut_i         (cop_rx_cut_i[g]),
         .read_req_o       (read_req),
         .read_gnt_i       (read_gnt),
         .read_address_o   (read_address),

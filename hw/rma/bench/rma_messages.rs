@@ -596,9 +596,10 @@ impl Bench {
             results: rank::reg_result::COUNT.get(self.read(at, rank::REG_RESULT)),
             refused_out: self.read(at, rank::REFUSED_OUT),
             acks: [written(rank::ACK), written(rank::ACK_EVENTS)],
-            raised: pulse(3, events::UNROUTED.mask())
-                | pulse(2, events::FOREIGN.mask())
-                | pulse(1, events::STALE.mask())
+            raised: pulse(4, events::UNROUTED.mask())
+                | pulse(3, events::FOREIGN.mask())
+                | pulse(2, events::STALE.mask())
+                | pulse(1, events::DAMAGED.mask())
                 | pulse(0, events::REFUSED.mask()),
             denied,
         };
@@ -646,7 +647,13 @@ impl Bench {
             | is(registers, causes::REGISTRATION.mask());
         assert_eq!(seen.causes & sticky, expected, "{place}: causes");
         let kept = before.events & !before.acks[1] | before.raised;
-        let of_board = events::UNROUTED.mask() | events::FOREIGN.mask() | events::STALE.mask();
+        let of_board = [
+            events::UNROUTED,
+            events::FOREIGN,
+            events::STALE,
+            events::DAMAGED,
+        ];
+        let of_board = of_board.iter().fold(0, |all, event| all | event.mask());
         assert_eq!(seen.events & of_board, kept & of_board, "{place}: events");
         assert_eq!(seen.events & kept, kept, "{place}: events");
         if before.denied {

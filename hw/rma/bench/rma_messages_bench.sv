@@ -33,9 +33,9 @@ module rma_messages_bench #(
     output logic [1:0][31:0]      state_o,
     output logic [1:0]            ready_o,
     output logic [1:0]            irq_o,
-    /// From the board: ABORTED, and pulses unrouted, foreign, stale, denied.
+    /// From the board: ABORTED, and pulses unrouted, foreign, stale, damaged, denied.
     input  logic [1:0]            aborted_i,
-    input  logic [1:0][3:0]       events_i,
+    input  logic [1:0][4:0]       events_i,
     output logic [1:0]            clear_o,
     output logic [1:0]            sync_valid_o,
     output logic [1:0]            quiet_o,
@@ -171,6 +171,7 @@ module rma_messages_bench #(
         .rx_ready_o         (rx_ready_o[g]),
         .rx_data_i          (rx_data_i[g]),
         .rx_last_i          (rx_last_i[g]),
+        .rx_cut_i           ('0),
         .read_req_o       (read_req),
         .read_gnt_i       (read_gnt),
         .read_address_o   (read_address),

@@ -61,6 +61,8 @@ struct Task {
     words: u32,
     /// Number of beats of the packet.
     beats: u32,
+    /// The packet is damaged: its last beat is none of its beats.
+    cut: bool,
     note: Option<u32>,
 }
 
@@ -94,8 +96,8 @@ fn random(config: Config) {
     let mut rng = Random::new("rma_mm_write_random");
     let mut block = config.start();
     let mut tasks: Source<Task> = Source::new(Pace::Always);
-    // Beats, each with a flag for the last beat of its packet.
-    let mut payload: Source<(Vec<u32>, bool)> = Source::new(Pace::Always);
+    // Beats, each with flags for the last beat of its packet, and for one that cuts it off.
+    let mut payload: Source<(Vec<u32>, bool, bool)> = Source::new(Pace::Always);
     // Expected contents of the block, and number of completed beats of the first task.
     let mut inside: VecDeque<Task> = VecDeque::new();
     let mut done = 0;
@@ -136,6 +138,7 @@ fn random(config: Config) {
                     length: rng.random_range(0..=limit),
                     words: 0,
                     beats: 0,
+                    cut: false,
                     note: rng.random_bool(0.5).then(|| rng.random_range(0..1 << 29)),
                 };
                 if rng.random() {
@@ -151,16 +154,20 @@ fn random(config: Config) {
                     let most = [task.beats + 1, task.beats + 70][rng.random_range(0..2)];
                     task.beats = rng.random_range(0..=most);
                 }
+                task.cut = task.beats > 0 && rng.random_bool(0.1);
                 // Payload arrives before or after its task.
                 payload.extend((1..=task.beats).map(|at| {
                     let words = (0..beat).map(|_| rng.random()).collect();
-                    (words, at == task.beats)
+                    (words, at == task.beats, task.cut && at == task.beats)
                 }));
                 tasks.push(task);
             }
             let noise: u64 = rng.random();
             let task = tasks.offer(&mut *rng).copied();
-            let (words, last) = payload.offer(&mut *rng).cloned().unzip();
+            let offer = payload.offer(&mut *rng).cloned();
+            let last = offer.as_ref().map_or(noise >> 3 & 1 == 1, |beat| beat.1);
+            let cut = offer.as_ref().map_or(noise >> 4 & 1 == 1, |beat| beat.2);
+            let words = offer.map(|(words, ..)| words);
             let (grant, taken) = (port.ready(&mut *rng), taker.ready(&mut *rng));
             block.set("task_valid_i", task.is_some());
             block.set(
@@ -192,7 +199,8 @@ fn random(config: Config) {
                 }),
             );
             block.set("in_valid_i", words.is_some());
-            block.set("in_last_i", last.unwrap_or(noise >> 3 & 1 == 1));
+            block.set("in_last_i", last);
+            block.set("in_cut_i", cut);
             for part in 0..parts {
                 let data = words
                     .as_ref()
@@ -208,7 +216,8 @@ fn random(config: Config) {
             let is_moving = current.is_some_and(|task| done < task.beats);
             let kept = current.map_or(0, |task| task.kept().div_ceil(beat));
             let drops = current.is_some_and(|task| task.drop || done >= kept);
-            let is_wrong = current.is_some_and(|task| task.beats != task.words.div_ceil(beat));
+            let is_wrong =
+                current.is_some_and(|task| task.cut || task.beats != task.words.div_ceil(beat));
             assert_eq!(block.is("task_ready_o"), inside.len() < depth, "{place}");
             assert_eq!(block.is("idle_o"), inside.is_empty(), "{place}");
             // An available beat is offered or dropped immediately.
@@ -226,7 +235,12 @@ fn random(config: Config) {
             assert_eq!(block.is("note_valid_o"), noting.is_some(), "{place}");
             if let Some(mut note) = noting {
                 if is_wrong && note >> STATUS & 0x1f == Status::Ok as u32 {
-                    note |= (Status::BadLength as u32) << STATUS;
+                    let status = if current.is_some_and(|task| task.cut) {
+                        Status::Damaged
+                    } else {
+                        Status::BadLength
+                    };
+                    note |= (status as u32) << STATUS;
                 }
                 assert_eq!(block.word("note_o"), note, "{place}");
                 // The data is in memory by now.
@@ -263,8 +277,10 @@ fn random(config: Config) {
                         writes += 1;
                         if done == kept.min(task.beats) {
                             // Byte i of the transfer is byte (address + i) mod 4 of its word. A
-                            // packet that is too short ends with a complete beat.
-                            let came = 4 * beat * done - task.address % 4;
+                            // packet that is too short ends with a complete beat. The beat that cuts
+                            // a packet off is not written.
+                            let written = done - u32::from(task.cut && done == task.beats);
+                            let came = (4 * beat * written).saturating_sub(task.address % 4);
                             for byte in 0..task.length.min(came) {
                                 let place = task.address % 4 + byte;
                                 let data = words_of_task[place as usize / 4].to_le_bytes()

@@ -5,7 +5,7 @@
 // address to the last byte that it keeps, unless it drops its payload.
 
   `ALCOR_FORMAL_RESET
-  `ALCOR_ASSUME_STABLE(in_valid_i, in_ready_o, {in_data_i, in_last_i})
+  `ALCOR_ASSUME_STABLE(in_valid_i, in_ready_o, {in_data_i, in_last_i, in_cut_i})
 
   // Beats are under way only behind one that was taken.
   always @(posedge clk_i)

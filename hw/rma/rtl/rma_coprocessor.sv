@@ -111,6 +111,8 @@ module rma_coprocessor #(
     input  logic [1:0][DATA_W-1:0]           rx_data_i,
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
+    /// With `rx_last_i`: the packet is damaged, and the beat is none of its beats.
+    input  logic [1:0]                       rx_cut_i,
 
     /// Node memory, reads of plane 0 and 1 and of atomic operations and accumulates: a read is asked for.
     output logic [2:0]                       read_req_o,
@@ -306,6 +308,7 @@ module rma_coprocessor #(
       .in_ready_o        (rx_ready_o[Request]),
       .in_data_i         (rx_data_i[Request]),
       .in_last_i         (rx_last_i[Request]),
+      .in_cut_i          (rx_cut_i[Request]),
       .lookup_o          (request_lookup),
       .window_i          (request_window),
       .read_o            (atomic_read),
@@ -338,6 +341,7 @@ module rma_coprocessor #(
       .in_ready_o        (rx_ready_o[Reply]),
       .in_data_i         (rx_data_i[Reply]),
       .in_last_i         (rx_last_i[Reply]),
+      .in_cut_i          (rx_cut_i[Reply]),
       .lookup_o          (reply_lookup),
       .window_i          (reply_window),
       .write_valid_o     (write_req_o[Reply]),

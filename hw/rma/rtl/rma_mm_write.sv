@@ -14,7 +14,8 @@ import alcor_abi_pkg::*;
 /// is done when its last write is (`busy_i`).
 ///
 /// A packet with more or fewer beats than its header says raises `malformed_o`, and its note's status becomes
-/// ST_BAD_LENGTH.
+/// ST_BAD_LENGTH, or ST_DAMAGED if the packet was damaged on its way. The beat that cuts a damaged packet off goes to memory
+/// without strobes, so that `rma_accumulate` sees the end of the task.
 module rma_mm_write #(
     /// Bits of a beat: a power of two, 32 or more.
     parameter int unsigned DATA_W = 32,
@@ -47,6 +48,8 @@ module rma_mm_write #(
     input  logic [DATA_W-1:0]          in_data_i,
     /// The beat is its packet's last.
     input  logic                       in_last_i,
+    /// With `in_last_i`: the packet is damaged, and the beat is none of its beats.
+    input  logic                       in_cut_i,
 
     /// Memory write.
     output logic                       write_valid_o,
@@ -92,8 +95,9 @@ module rma_mm_write #(
   logic [31:0] address;
   logic [29:0] next_address_q;
   logic first, last, in_taken, payload_done, was_wrong, wrong;
-  // The packet's last beat was taken; its last beat that is written was; it has more or fewer beats than its header says.
-  logic ended_q, kept_q, wrong_q;
+  // The packet's last beat was taken; its last beat that is written was; it has more or fewer beats than its header says; it
+  // is damaged.
+  logic ended_q, kept_q, wrong_q, cut_q;
   alcor_abi_pkg::note_t note;
   logic [Bytes-1:0] from_first, to_last;
   // The last byte's place in the last beat.
@@ -165,12 +169,12 @@ module rma_mm_write #(
     to_last    = '1;
     if (first) from_first = {Bytes{1'b1}} << address[1:0];
     if (last) to_last = {Bytes{1'b1}} >> (ByteW'(Bytes - 1) - end_byte);
-    write_strobe_o = from_first & to_last;
+    write_strobe_o = in_cut_i ? '0 : from_first & to_last;
   end
 
   // Either the last beat by the header or the packet's own comes first, or they are the same beat.
   assign was_wrong = wrong_q || bare != (beats == '0);
-  assign wrong     = was_wrong || (in_taken && in_last_i != (done_next == beats));
+  assign wrong     = was_wrong || (in_taken && (in_cut_i || in_last_i != (done_next == beats)));
 
   assign note_valid_o = task_valid && payload_done && noted && !busy_i;
   assign task_ready   = noted ? (payload_done && note_ready_i && !busy_i) :
@@ -179,7 +183,7 @@ module rma_mm_write #(
 
   always_comb begin
     note_o = note;
-    if (was_wrong && note.told.status == ST_OK) note_o.told.status = ST_BAD_LENGTH;
+    if (was_wrong && note.told.status == ST_OK) note_o.told.status = cut_q ? ST_DAMAGED : ST_BAD_LENGTH;
   end
 
   always_ff @(posedge clk_i) begin
@@ -189,11 +193,13 @@ module rma_mm_write #(
       ended_q <= 1'b0;
       kept_q  <= 1'b0;
       wrong_q <= 1'b0;
+      cut_q   <= 1'b0;
     end else if (in_taken) begin
       done_q  <= done_next;
       ended_q <= in_last_i;
       kept_q  <= kept_q || last;
       wrong_q <= wrong;
+      cut_q   <= in_cut_i;
     end
   end
 

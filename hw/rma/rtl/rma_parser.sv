@@ -32,6 +32,8 @@ module rma_parser #(
     input  logic [DATA_W-1:0] in_data_i,
     /// The beat is its packet's last.
     input  logic              in_last_i,
+    /// With `in_last_i`: the packet is damaged, and the beat is none of its beats.
+    input  logic              in_cut_i,
 
     /// A header word is offered.
     output logic              head_valid_o,
@@ -39,7 +41,7 @@ module rma_parser #(
     input  logic              head_ready_i,
     /// The header word.
     output logic [31:0]       head_o,
-    /// The packet ends with the header word, which is not its header's last.
+    /// The packet ends with the header word, which is not its header's last, or none of its words.
     output logic              head_cut_o,
     /// With the header's last word: the packet has no payload.
     output logic              head_bare_o,
@@ -52,6 +54,8 @@ module rma_parser #(
     output logic [DATA_W-1:0] payload_o,
     /// The beat is its packet's last.
     output logic              payload_last_o,
+    /// With `payload_last_o`: the packet is damaged, and the beat is none of its beats.
+    output logic              payload_cut_o,
 
     /// Pulse: the packet that ends has payload, which its type has not.
     output logic              malformed_o,
@@ -112,7 +116,7 @@ module rma_parser #(
       else if (taken && is_head) heads_left_q <= heads_behind;
     end
 
-    assign cut  = in_last_i && heads_behind != '0;
+    assign cut  = in_last_i && (heads_behind != '0 || in_cut_i);
     assign bare = in_last_i || !(in_packet_q ? carries_q : carries);
 
     fifo #(.WIDTH(2 + 32), .DEPTH(HEAD_DEPTH)) u_head_fifo (
@@ -160,10 +164,10 @@ module rma_parser #(
     `ALCOR_COVER(c_full_received_heads, !head_room)
   end
 
-  fifo #(.WIDTH(1 + DATA_W), .DEPTH(IN_DEPTH), .BLOCK_RAM(IN_DEPTH >= 128)) u_in_fifo (
+  fifo #(.WIDTH(2 + DATA_W), .DEPTH(IN_DEPTH), .BLOCK_RAM(IN_DEPTH >= 128)) u_in_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(payload_in), .ready_o(payload_room),
-      .data_i({in_last_i, payload_word}), .valid_o(payload_valid_o), .ready_i(payload_ready_i),
-      .data_o({payload_last_o, payload_o}), .empty_o(payload_empty), .usage_o()
+      .data_i({in_cut_i, in_last_i, payload_word}), .valid_o(payload_valid_o), .ready_i(payload_ready_i),
+      .data_o({payload_cut_o, payload_last_o, payload_o}), .empty_o(payload_empty), .usage_o()
   );
 
   assign idle_o = !in_packet_q && heads_empty && payload_empty;

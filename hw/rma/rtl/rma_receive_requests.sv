@@ -44,6 +44,8 @@ module rma_receive_requests #(
     input  logic [DATA_W-1:0]           in_data_i,
     /// The beat is its packet's last.
     input  logic                        in_last_i,
+    /// With `in_last_i`: the packet is damaged, and the beat is none of its beats.
+    input  logic                        in_cut_i,
 
     /// Registration table: look a window up.
     output alcor_abi_pkg::slot_lookup_t lookup_o,
@@ -90,7 +92,7 @@ module rma_receive_requests #(
 
   // ---------------------------------------------------------------- headers apart from payload
 
-  logic head_valid, head_ready, head_cut, head_bare, payload_valid, payload_ready, payload_last, parser_idle;
+  logic head_valid, head_ready, head_cut, head_bare, payload_valid, payload_ready, payload_last, payload_cut, parser_idle;
   logic [31:0] head;
   logic [DATA_W-1:0] payload;
 
@@ -107,6 +109,7 @@ module rma_receive_requests #(
       .in_ready_o     (in_ready_o),
       .in_data_i      (in_data_i),
       .in_last_i      (in_last_i),
+      .in_cut_i       (in_cut_i),
       .head_valid_o   (head_valid),
       .head_ready_i   (head_ready),
       .head_o         (head),
@@ -116,6 +119,7 @@ module rma_receive_requests #(
       .payload_ready_i(payload_ready),
       .payload_o      (payload),
       .payload_last_o (payload_last),
+      .payload_cut_o  (payload_cut),
       .malformed_o    (surplus),
       .idle_o         (parser_idle)
   );
@@ -150,6 +154,7 @@ module rma_receive_requests #(
       .in_ready_o     (payload_ready),
       .in_data_i      (payload),
       .in_last_i      (payload_last),
+      .in_cut_i       (payload_cut),
       .write_valid_o  (mm_write),
       .write_ready_i  (mm_written),
       .write_address_o(mm_address),

@@ -118,7 +118,7 @@ module rma_registers (
   // ---------------------------------------------------------------- what happened
 
   logic barrier_q, registration_q;
-  logic [10:0] events_d, events_q;
+  logic [11:0] events_d, events_q;
   alcor_abi_pkg::rank_events_t raised, events;
   logic [31:0] raised_bits;
   logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q;
@@ -144,6 +144,7 @@ module rma_registers (
     raised.unrouted    = board_i.unrouted;
     raised.foreign     = board_i.foreign;
     raised.stale       = board_i.stale;
+    raised.damaged     = board_i.damaged;
   end
 
   assign raised_bits = raised;
@@ -151,8 +152,8 @@ module rma_registers (
 
   always_comb begin
     events_d = events_q;
-    if (ack_events) events_d &= ~write_data_i[10:0];
-    events_d |= raised_bits[10:0];
+    if (ack_events) events_d &= ~write_data_i[11:0];
+    events_d |= raised_bits[11:0];
   end
 
   always_ff @(posedge clk_i) begin

@@ -136,6 +136,7 @@ fn switch_router_in_waves() {
 fn uplink_tx_waves() {
     let recipe = Recipe::new("uplink_tx", "uplink_tx")
         .blocks(&["abi", "common"])
+        .source("switch/rtl/phit_check.sv")
         .source("switch/rtl/uplink_tx.sv")
         .param("PHIT_W", 64)
         .param("DATA_W", 32);

@@ -6,6 +6,10 @@ import alcor_abi_pkg::*;
 /// From the network into one plane of the RMA crossbar: packets of phits become packets of words again, which
 /// are as wide as the crossbar, a word a cycle, without a gap while phits come. Packets of another run are dropped.
 ///
+/// A phit whose check is wrong is dropped, and so is all that comes behind it, until the reset. So no later packet arrives in
+/// place of a damaged one, and no barrier counts it. If words of the damaged packet have left, a word without data ends it
+/// (`cut_o`).
+///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock
 /// edge. Valid does not wait for ready, and stays, with the payload, until the word moves.
 /// `valid_o` comes from a register, `ready_o` from one and `hold_i`. The first word of a phit taken
@@ -40,8 +44,12 @@ module uplink_rx #(
     output logic [DATA_W-1:0] data_o,
     /// Words: the word is its packet's last.
     output logic         last_o,
+    /// Words: the packet is damaged, and the word, its last, is none of its words.
+    output logic         cut_o,
     /// Pulse: a packet's last word is taken in this cycle.
     output logic         consumed_o,
+    /// Pulse: a packet is damaged, the first one since the reset.
+    output logic         damaged_o,
     /// Pulse: a packet of another run was dropped.
     output logic         foreign_o,
     /// No word is held.
@@ -64,19 +72,50 @@ module uplink_rx #(
   // The phit whose words are on offer, and the one behind it.
   logic [Words-1:0][DATA_W-1:0] data_q, next_data_q;
   logic [CountW-1:0] words_q, next_words_q, word_q;
-  logic last_q, next_last_q;
+  logic last_q, next_last_q, cut_q, next_cut_q;
   logic valid_q, next_valid_q;
+  // The packet under way is passed on. A packet was damaged, so all phits are dropped.
+  logic passes_q, shut_q;
 
   logic [CountW-1:0] words;
-  logic last, take, foreign, done;
+  logic last, taken, good, foreign, damaged, take, cut, done;
+  logic [31:0] check_state, check_state_q;
 
-  assign words = phit.head.position.words[CountW-1:0];
-  assign last = phit.head.low.last;
+  phit_check #(
+      .PHIT_W(PHIT_W)
+  ) u_check (
+      .state_i(check_state_q),
+      .phit_i (phit_i),
+      .state_o(check_state),
+      .check_o(),
+      .good_o (good)
+  );
+
+  assign last    = phit.head.low.last;
+  assign taken   = valid_i && ready_o;
   assign foreign = phit.head.high.key != key_i;
-  assign take = valid_i && ready_o && !foreign;
-  assign done = valid_q && ready_i && word_q == words_q;
+  assign done    = valid_q && ready_i && word_q == words_q;
 
-  always_ff @(posedge clk_i) foreign_o <= rst_ni && valid_i && ready_o && foreign && last;
+  assign damaged = taken && !shut_q && !good;
+  assign take    = taken && !shut_q && good && !foreign;
+  assign cut     = damaged && passes_q;
+
+  // A cut packet ends with a word without data.
+  assign words = cut ? '0 : phit.head.position.words[CountW-1:0];
+
+  always_ff @(posedge clk_i) begin
+    foreign_o <= rst_ni && taken && !shut_q && good && foreign && last;
+    damaged_o <= rst_ni && damaged;
+    if (!rst_ni) begin
+      passes_q      <= 1'b0;
+      shut_q        <= 1'b0;
+      check_state_q <= '1;
+    end else begin
+      shut_q <= shut_q || damaged;
+      if (take) passes_q <= !last;
+      if (taken) check_state_q <= last ? '1 : check_state;
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -85,11 +124,11 @@ module uplink_rx #(
       word_q <= '0;
     end else begin
       if (done || !valid_q) begin
-        valid_q <= next_valid_q || take;
+        valid_q <= next_valid_q || take || cut;
         next_valid_q <= 1'b0;
         word_q <= '0;
       end else begin
-        if (take) next_valid_q <= 1'b1;
+        if (take || cut) next_valid_q <= 1'b1;
         if (ready_i) word_q <= word_q + 1'b1;
       end
     end
@@ -100,18 +139,21 @@ module uplink_rx #(
       data_q  <= next_data_q;
       words_q <= next_words_q;
       last_q  <= next_last_q;
-    end else if ((done || !valid_q) && take) begin
+      cut_q   <= next_cut_q;
+    end else if (done || !valid_q) begin
       data_q  <= phit.data;
       words_q <= words;
-      last_q  <= last;
+      last_q  <= last || cut;
+      cut_q   <= cut;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (take) begin
+    if (take || cut) begin
       next_data_q  <= phit.data;
       next_words_q <= words;
-      next_last_q  <= last;
+      next_last_q  <= last || cut;
+      next_cut_q   <= cut;
     end
   end
 
@@ -123,11 +165,12 @@ module uplink_rx #(
     assign data_o = data_q;
   end
   assign last_o = last_q && word_q == words_q;
-  assign consumed_o = valid_q && ready_i && last_o;
+  assign cut_o = cut_q;
+  assign consumed_o = valid_q && ready_i && last_o && !cut_q;
   assign empty_o = !valid_q;
 
   `ALCOR_STABLE(a_in_stable, valid_i, ready_o, phit_i)
-  `ALCOR_STABLE(a_out_stable, valid_o, ready_i, ({last_o, data_o}))
+  `ALCOR_STABLE(a_out_stable, valid_o, ready_i, ({cut_o, last_o, data_o}))
   `ALCOR_IMPLIES(a_next_behind, next_valid_q, valid_q)
 
 endmodule

@@ -6,8 +6,8 @@ import alcor_abi_pkg::*;
 /// From one plane of the RMA crossbar into the network: packets of words become packets of phits.
 ///
 /// Words, which are as wide as the crossbar, fill a phit from below. The phit leaves when it is full or the packet ends, so a long packet is
-/// under way before its end is known. The header holds the destination, the key of the run and `last`, the position how many
-/// words count; all else is 0.
+/// under way before its end is known. The header holds the destination, the key of the run, `last`, and the phit's check
+/// (`phit_check`), the position how many words count; all else is 0.
 ///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock
 /// edge. Valid does not wait for ready, and stays, with the payload, until the word moves. All of
@@ -56,13 +56,16 @@ module uplink_tx #(
   localparam int unsigned Words = PHIT_W / DATA_W;
   localparam int unsigned CountW = (Words > 1) ? $clog2(Words) : 1;
 
-  // The phit that is being filled, and the one on offer.
-  logic [Words-1:0][DATA_W-1:0] fill_q, offer_q;
-  logic [CountW-1:0] count_q, offer_words_q;
-  logic full_q, fill_last_q;
-  logic first_q;
-  logic [7:0] dest_q, offer_dest_q;
-  logic valid_q, offer_last_q;
+  `ALCOR_PHIT_TYPE(PHIT_W)
+
+  // The phit that is being filled, the one that is offered next, and the one on offer.
+  logic [Words-1:0][DATA_W-1:0] fill_q, next_data;
+  logic [CountW-1:0] count_q;
+  logic full_q, fill_last_q, first_q, valid_q;
+  logic [7:0] dest_q;
+  phit_t next_d, next, offer_q;
+  // Of the packet up to the phit on offer.
+  logic [31:0] check_state_q, check_state, check;
 
   logic take, complete, room;
 
@@ -104,37 +107,48 @@ module uplink_tx #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (room && full_q) begin
-      offer_q <= fill_q;
-      offer_words_q <= count_q;
-      offer_last_q <= fill_last_q;
-      offer_dest_q <= dest_q;
-    end else if (room && complete) begin
-      for (int unsigned w = 0; w < Words; w++) begin
-        if (count_q == CountW'(w)) offer_q[w] <= data_i;
-        else offer_q[w] <= (count_q == '0) ? '0 : fill_q[w];
-      end
-      offer_words_q <= count_q;
-      offer_last_q <= last_i;
-      offer_dest_q <= first_q ? data_i[31:24] : dest_q;
+  // The phit that is full, or that the word completes.
+  always_comb begin
+    next_d = '0;
+    for (int unsigned w = 0; w < Words; w++) begin
+      if (full_q) next_data[w] = fill_q[w];
+      else if (count_q == CountW'(w)) next_data[w] = data_i;
+      else next_data[w] = (count_q == '0) ? '0 : fill_q[w];
     end
+    next_d.data = next_data;
+    next_d.head.low.dest = 16'((full_q || !first_q) ? dest_q : data_i[31:24]);
+    next_d.head.low.last = full_q ? fill_last_q : last_i;
+    next_d.head.high.key = key_i;
+    next_d.head.position.words = 4'(count_q);
   end
 
-  `ALCOR_PHIT_TYPE(PHIT_W)
-  phit_t phit;
+  phit_check #(
+      .PHIT_W(PHIT_W)
+  ) u_check (
+      .state_i(check_state_q),
+      .phit_i (next_d),
+      .state_o(check_state),
+      .check_o(check),
+      .good_o ()
+  );
 
   always_comb begin
-    phit = '0;
-    phit.head.low.dest = 16'(offer_dest_q);
-    phit.head.low.last = offer_last_q;
-    phit.head.high.key = key_i;
-    phit.head.position.words = 4'(offer_words_q);
-    phit.data = offer_q;
+    next = next_d;
+    next.head.low.context_ = 5'(check[31:28]);
+    next.head.position.word = check[27:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (room) offer_q <= next;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) check_state_q <= '1;
+    else if (room && (full_q || complete)) check_state_q <= next.head.low.last ? '1 : check_state;
   end
 
   assign valid_o = valid_q;
-  assign phit_o = phit;
+  assign phit_o = offer_q;
   assign empty_o = first_q && !full_q && !valid_q;
 
   `ALCOR_STABLE(a_in_stable, valid_i, ready_o, ({last_i, data_i}))

@@ -75,6 +75,10 @@ impl Progress {
             (events::OVERFLOW, Error::CommandLost { rank, told_by })
         } else if is_set(events::CQ_OVERFLOW) {
             (events::CQ_OVERFLOW, Error::CompletionLost { rank })
+        } else if is_set(events::DAMAGED) {
+            // A damaged packet may end too early, too.
+            self.faults &= !events::MALFORMED.mask();
+            (events::DAMAGED, Error::PacketDamaged { rank })
         } else if is_set(events::MALFORMED) {
             (events::MALFORMED, Error::MalformedPacket { rank })
         } else if is_set(events::UNROUTED) {

@@ -183,7 +183,7 @@ pub(super) fn lengths(config: Config) {
     let me = bench.me;
     // There is no space for messages.
     bench.register_write(rank::MESSAGE_QUOTA, 0);
-    let (mut cut, mut short, mut long) = (0, 0, 0);
+    let (mut cut, mut short, mut long, mut damaged) = (0, 0, 0, 0);
     for round in 0..soak(30) {
         bench.set_paces();
         let share = [0.0, 0.1, 0.5][round as usize % 3];
@@ -253,20 +253,29 @@ pub(super) fn lengths(config: Config) {
             }
             beats.resize_with(count, || {
                 let words = (0..config.beat).map(|_| rng.random()).collect();
-                (words, false)
+                (words, End::No)
             });
-            for (at, (_, last)) in beats.iter_mut().enumerate() {
-                *last = at + 1 == count;
+            for (at, (_, end)) in beats.iter_mut().enumerate() {
+                *end = End::of(at + 1 == count);
+            }
+            // A damaged packet ends with a beat that is none of its beats, behind the first one, which several words share.
+            let is_damaged =
+                (count > header || (config.beat == 1 && count > 1)) && rng.random_bool(share / 2.0);
+            if is_damaged {
+                beats[count - 1].1 = End::Cut;
+                damaged += 1;
             }
             bench.sources[plane].extend(beats);
-            is_malformed |= count != right;
-            if count < header {
+            is_malformed |= count != right || is_damaged;
+            if count < header + usize::from(is_damaged) {
                 cut += 1;
                 continue;
             }
             short += u32::from(count < right);
             long += u32::from(count > right);
-            let status = if count == right {
+            let status = if is_damaged && carries {
+                Status::Damaged
+            } else if count == right {
                 Status::Ok
             } else {
                 Status::BadLength
@@ -288,7 +297,8 @@ pub(super) fn lengths(config: Config) {
                 _ => {}
             }
             if matches!(kind, 0..=2) {
-                let came = (4 * config.beat * (count - header)).saturating_sub(lane as usize);
+                let came = count - header - usize::from(is_damaged);
+                let came = (4 * config.beat * came).saturating_sub(lane as usize);
                 let came = came.min(data.len());
                 memory[address as usize..address as usize + came].copy_from_slice(&data[..came]);
             }
@@ -309,9 +319,12 @@ pub(super) fn lengths(config: Config) {
         assert_eq!(found, is_malformed, "round {round}, {config:?}");
         bench.clear_events();
     }
-    let often = [cut, short, long];
+    let often = [cut, short, long, damaged];
     let least = if config.beat == 1 { 20 } else { 0 };
-    assert!(cut >= least && short > 5 && long > 20, "{often:?}");
+    assert!(
+        cut >= least && short > 5 && long > 20 && damaged > 20,
+        "{often:?}"
+    );
 }
 
 // Loopback.

@@ -42,6 +42,8 @@ fn ranks_beyond_the_run(context: &Context) -> Result {
         rank.barrier()?;
         let dropped = rank.lab().port().read_board32(PageOffset(board::DROPPED))?;
         same(format_args!("{me}: packets that the board dropped"), 0, dropped)?;
+        let damaged = rank.lab().port().read_board32(PageOffset(board::DAMAGED))?;
+        same(format_args!("{me}: packets that were damaged on their way"), 0, damaged)?;
         rank.barrier()?;
         Ok(())
     })?;
