@@ -12,9 +12,9 @@ use verimodel::ModelCache;
 
 const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
 
-/// The profile of crates outside of the clone. Their features differ from those of the clone, so Cargo
-/// compiles their dependencies again. Optimisation would take longer than the short programs run.
-const PROFILE: &str = "[profile.release]\ndebug = 0\nopt-level = 0\n";
+/// The profile of crates outside of the clone: that of the clone, whose dependencies Cargo then uses. It
+/// compiles only the crates of the clone again, as they have another path.
+const PROFILE: &str = "[profile.release]\ndebug = 0\nopt-level = 1\n";
 
 /// The clone.
 fn root() -> PathBuf {

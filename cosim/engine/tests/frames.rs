@@ -232,6 +232,9 @@ fn options_are_checked() {
         "{}",
         says("rma2?links=frames")
     );
+    let damage = says("ring2?links=frames&link-damage=1e-3");
+    assert!(damage.contains("links=phits beside it"), "{damage}");
+    assert!(says("rma2?link-damage=1e-3").contains("a configuration with links"));
     assert!(says("ring2?links=frames&PHIT_W=512").contains("PHIT_W"));
     assert!(says("ring2?links=frames&link-errors=1").contains("less than 1"));
     assert!(says("ring2?links=frames&link-cable=0.0").contains("BOARD.PORT@FROM-TO"));
