@@ -1,6 +1,6 @@
 //! Packets that are damaged inside a board, where the link ends do not repeat them: `link-damage`.
 
-use alcor::{Error, GlobalRank, Job, Rank, Result, Rights, Status};
+use alcor::{Causes, Cycle, Error, GlobalRank, Job, JobError, Rank, Result, Rights, Status};
 use alcor_cosim::CosimBackend;
 
 use crate::frames::program;
@@ -84,4 +84,52 @@ fn is_of_damage(error: Option<&Error>) -> bool {
         Some(Error::Refused { status, .. }) => *status == Status::Damaged,
         _ => false,
     }
+}
+
+/// A put whose packet is cut off ends with ST_DAMAGED at its sender, while the ranks of the receiving
+/// board look at no event.
+#[test]
+fn a_damaged_put_is_told_to_its_sender() {
+    for config in ["ring2", "ring2?DATA_W=256&PAYLOAD_WORDS=512"] {
+        let mut told = 0;
+        for seed in 0..12 {
+            let separator = if config.contains('?') { '&' } else { '?' };
+            let uri = format!("{config}{separator}link-damage=5e-3&link-seed={seed}");
+            let cluster = CosimBackend::new().open_sim(&uri).unwrap();
+            let job = Job::new(cluster.cluster().unwrap()).unwrap();
+            let results = job.run_each(job.ranks(), put_to_those_who_sleep).unwrap();
+            let statuses = results.iter().filter_map(|result| match result {
+                Err(JobError::Failed {
+                    source: Error::Refused { status, .. },
+                    ..
+                }) => Some(*status),
+                _ => None,
+            });
+            for status in statuses {
+                assert_eq!(status, Status::Damaged, "{uri}");
+                told += 1;
+            }
+        }
+        assert!(told > 1, "{config}: {told} puts");
+    }
+}
+
+/// Rank 0 puts to rank 2, on the other board, whose ranks wait without the library.
+fn put_to_those_who_sleep(rank: &mut Rank) -> Result<()> {
+    let inbox = rank.alloc::<u32>(128)?;
+    let window = rank.register(&inbox, Rights::ALL)?;
+    match rank.pid().0 {
+        0 => {
+            for _ in 0..20 {
+                rank.put(&window, GlobalRank(2), 0, &[7u32; 100])?;
+                rank.flush(GlobalRank(2))?;
+            }
+        }
+        2 | 3 => {
+            let until = Cycle(rank.now()?.0 + 20_000);
+            rank.lab().port().wait(Causes(0), until)?;
+        }
+        _ => {}
+    }
+    rank.fence()
 }
