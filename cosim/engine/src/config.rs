@@ -606,14 +606,12 @@ impl Options {
     /// Sets the options that are still undefined to the values of a configuration.
     pub(crate) fn fill_in(&mut self, config: &Config) -> Result<(), CosimError> {
         if config.topology.is_empty() {
-            let values = [
-                ("link-latency", self.link_latency),
-                ("link-gbps", self.link_mbps),
+            let given = [
+                ("link-latency", self.link_latency.is_some()),
+                ("link-gbps", self.link_mbps.is_some()),
+                ("link-damage", self.link_faults.damage != Chance::default()),
             ];
-            let damage = self.link_faults.damage != Chance::default();
-            let option = values.iter().find(|(_, value)| value.is_some());
-            let option = option.map(|(option, _)| *option);
-            if let Some(option) = option.or(damage.then_some("link-damage")) {
+            if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
                 return Err(bad(option, "", "a configuration with links beside it"));
             }
         }
@@ -624,12 +622,12 @@ impl Options {
         if frames.is_some_and(|&frames| frames != 0) {
             return self.fill_in_frames(config);
         }
-        let of_phits = LinkFaults {
-            seed: self.link_faults.seed,
-            damage: self.link_faults.damage,
-            ..LinkFaults::default()
+        let of_frames = LinkFaults {
+            seed: 0,
+            damage: Chance::default(),
+            ..self.link_faults.clone()
         };
-        if self.link_faults != of_phits {
+        if of_frames != LinkFaults::default() {
             return Err(bad(
                 "link-errors and other faults",
                 "",

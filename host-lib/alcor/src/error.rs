@@ -808,11 +808,11 @@ pub enum Error {
         /// A rank of the board.
         rank: GlobalRank,
     },
-    /// A packet was damaged on its way from another board, where the links do not repeat it. The
-    /// receiving board drops the damaged part, and all packets behind it until the boards are reset, so
-    /// their operations get no answer.
+    /// A packet was damaged on its way from another board, at a place where no link repeats it. Until its
+    /// reset, the receiving board drops the damaged part and all packets behind it. Their operations get no
+    /// answer.
     #[error(
-        "{rank}: EVENTS.damaged: a packet from another board reached this rank's board damaged, and the board takes no more packets from there; run again, which resets the boards; if it happens again, a board or its clock is broken"
+        "{rank}: EVENTS.damaged: a packet from another board arrived damaged, and this rank's board drops the packets behind it; run again, which resets the boards; if it happens again, a board or its clock is broken"
     )]
     #[non_exhaustive]
     PacketDamaged {

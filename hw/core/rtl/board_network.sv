@@ -67,7 +67,7 @@ module board_network #(
     output logic [1:0][DATA_W-1:0]               tx_data_o,
     /// The beat is its packet's last.
     output logic [1:0]                           tx_last_o,
-    /// With `tx_last_o`: the packet is damaged; see uplink_rx.
+    /// With `tx_last_o`: the beat ends a damaged packet, and holds no data; see uplink_rx.
     output logic [1:0]                           tx_cut_o,
 
     /// By rank: a write into the rank's page, the part of collectives; a page_write_t.

@@ -31,7 +31,7 @@ module fabric #(
     input  logic [1:0][PORTS-1:0][DATA_W-1:0]      tx_data_i,
     /// The beat is its packet's last.
     input  logic [1:0][PORTS-1:0]                  tx_last_i,
-    /// With `tx_last_i`: the packet is damaged, and the beat is none of its beats.
+    /// With `tx_last_i`: the beat ends a damaged packet, and holds no data.
     input  logic [1:0][PORTS-1:0]                  tx_cut_i,
     /// To the ports, by plane: a beat is offered.
     output logic [1:0][PORTS-1:0]                  rx_valid_o,
@@ -41,7 +41,7 @@ module fabric #(
     output logic [1:0][PORTS-1:0][DATA_W-1:0]      rx_data_o,
     /// The beat is its packet's last.
     output logic [1:0][PORTS-1:0]                  rx_last_o,
-    /// With `rx_last_o`: the packet is damaged.
+    /// With `rx_last_o`: the beat ends a damaged packet, and holds no data.
     output logic [1:0][PORTS-1:0]                  rx_cut_o,
 
     /// No packet is in either router.

@@ -119,7 +119,7 @@ module rank_tile #(
     input  logic [1:0][DATA_W-1:0]           rx_data_i,
     /// The beat is its packet's last.
     input  logic [1:0]                       rx_last_i,
-    /// With `rx_last_i`: the packet is damaged, and the beat is none of its beats.
+    /// With `rx_last_i`: the beat ends a damaged packet, and holds no data.
     input  logic [1:0]                       rx_cut_i,
 
     /// Phit: a read.

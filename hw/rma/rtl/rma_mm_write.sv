@@ -48,7 +48,7 @@ module rma_mm_write #(
     input  logic [DATA_W-1:0]          in_data_i,
     /// The beat is its packet's last.
     input  logic                       in_last_i,
-    /// With `in_last_i`: the packet is damaged, and the beat is none of its beats.
+    /// With `in_last_i`: the beat ends a damaged packet, and holds no data.
     input  logic                       in_cut_i,
 
     /// Memory write.

@@ -32,7 +32,7 @@ module rma_parser #(
     input  logic [DATA_W-1:0] in_data_i,
     /// The beat is its packet's last.
     input  logic              in_last_i,
-    /// With `in_last_i`: the packet is damaged, and the beat is none of its beats.
+    /// With `in_last_i`: the beat ends a damaged packet, and holds no data.
     input  logic              in_cut_i,
 
     /// A header word is offered.
@@ -41,7 +41,7 @@ module rma_parser #(
     input  logic              head_ready_i,
     /// The header word.
     output logic [31:0]       head_o,
-    /// The packet ends with the header word, which is not its header's last, or none of its words.
+    /// The packet ends with the header word, and its header does not; or the word ends a damaged packet.
     output logic              head_cut_o,
     /// With the header's last word: the packet has no payload.
     output logic              head_bare_o,
@@ -54,7 +54,7 @@ module rma_parser #(
     output logic [DATA_W-1:0] payload_o,
     /// The beat is its packet's last.
     output logic              payload_last_o,
-    /// With `payload_last_o`: the packet is damaged, and the beat is none of its beats.
+    /// With `payload_last_o`: the beat ends a damaged packet, and holds no data.
     output logic              payload_cut_o,
 
     /// Pulse: the packet that ends has payload, which its type has not.

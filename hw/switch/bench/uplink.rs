@@ -106,6 +106,14 @@ fn packet(rng: &mut Random, size: Size) -> Vec<Lanes> {
     (0..length).map(|_| word(rng, size)).collect()
 }
 
+/// The shortest reset. The other inputs do not change.
+fn reset(dut: &mut Dut) {
+    let pin = dut.pin("rst_ni");
+    dut.set(pin, 0, 0);
+    dut.clock();
+    dut.set(pin, 0, 1);
+}
+
 struct Pins {
     valid_in: Pin,
     ready_out: Pin,
@@ -243,6 +251,19 @@ fn tx() {
                 dut.clock();
             }
             assert!(expected.is_empty(), "{} phits did not come", expected.len());
+            // Resets in the middle of a packet.
+            dut.set(pins.valid_in, 0, 1);
+            dut.set(last, 0, 0);
+            for _ in 0..20 {
+                for _ in 0..rng.random_range(1..=2 * words) {
+                    dut.set(pins.ready_in, 0, rng.random_range(0..2));
+                    dut.clock();
+                }
+                reset(&mut dut);
+                dut.settle();
+                let state = [pins.valid_out, pins.empty].map(|pin| dut.get(pin, 0));
+                assert_eq!(state, [0, 1], "valid_o and empty_o after a reset");
+            }
         }
     }
 }
@@ -345,17 +366,19 @@ fn rx() {
         let mut rng = Random::new("uplink rx");
         let (mut dut, pins) = start("uplink_rx", size);
         let mut reports = 0;
-        for round in 0..soak(120) {
+        for round in 0..soak(400) {
             let (source, sink) = PACES[round as usize % PACES.len()];
             let is_long = round < PACES.len() as u64;
+            let is_reset = !is_long && rng.random();
             let key = rng.random::<u8>().into();
             dut.set(pins.key, 0, key);
             let mut bench = Receive {
                 size,
                 key,
-                // The first rounds have no damage.
-                damage: if is_long { 0.0 } else { 0.2 },
+                // A damaged packet is the last one that the receiver looks at.
+                damage: if is_long || is_reset { 0.0 } else { 0.2 },
                 cycles: if is_long { soak(2000) } else { 200 },
+                is_reset,
                 source: Source::new(source),
                 sink: Sink::new(sink),
                 rng: &mut rng,
@@ -363,7 +386,7 @@ fn rx() {
             let reported = bench.run(&mut dut, &pins);
             assert!(!(is_long && reported), "{size:?}: damage is reported");
             reports += u32::from(reported);
-            dut.reset();
+            reset(&mut dut);
         }
         assert!(reports > 50, "{reports} reports of damage");
     }
@@ -376,6 +399,8 @@ struct Receive<'a> {
     /// The share of damaged packets.
     damage: f64,
     cycles: u64,
+    /// The run ends in the middle of the traffic.
+    is_reset: bool,
     source: Source<Lanes>,
     sink: Sink,
     rng: &'a mut Random,
@@ -422,7 +447,7 @@ impl Receive<'_> {
         let (mut queued, mut held, mut reported) = (0, false, false);
         for cycle in 0..self.cycles + 6000 {
             let place = format!("cycle {cycle}, {size:?}");
-            if cycle > self.cycles && expected.is_empty() && queued == 0 {
+            if cycle > self.cycles && (self.is_reset || expected.is_empty() && queued == 0) {
                 break;
             }
             if queued < 20 && cycle < self.cycles {
@@ -483,7 +508,8 @@ impl Receive<'_> {
             }
             dut.clock();
         }
-        assert!(expected.is_empty(), "{} words did not come", expected.len());
+        let is_done = self.is_reset || expected.is_empty();
+        assert!(is_done, "{} words did not come", expected.len());
         reported
     }
 }

@@ -2,11 +2,11 @@
 
 import alcor_abi_pkg::*;
 
-/// The check that the phits of a packet between RMA coprocessors carry. Combinational.
+/// The check of a phit between RMA coprocessors. Combinational.
 ///
-/// The check of a phit is the CRC-32 over all phits of the packet up to this one. So a phit that is damaged, lost, repeated,
-/// or out of its place is found when it arrives, and no later phit of its packet passes. Of each phit the check covers the
-/// data and what `uplink_rx` uses of the header.
+/// The check is the CRC-32 over all phits of the packet up to this one. Of each phit it covers the data, and the header
+/// fields that `uplink_rx` uses. A phit that is damaged, or out of its place in a packet, has a wrong check, and so have all
+/// later phits of the packet.
 module phit_check #(
     /// Bits of data in a phit.
     parameter  int unsigned PHIT_W = 256,
@@ -19,9 +19,9 @@ module phit_check #(
     input  logic [W-1:0] phit_i,
     /// State behind the phit.
     output logic [31:0]  state_o,
-    /// The check that the phit must carry.
+    /// The right check of the phit.
     output logic [31:0]  check_o,
-    /// The phit carries this check.
+    /// The phit carries its right check.
     output logic         good_o
 );
 

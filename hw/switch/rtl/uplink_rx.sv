@@ -6,9 +6,8 @@ import alcor_abi_pkg::*;
 /// From the network into one plane of the RMA crossbar: packets of phits become packets of words again, which
 /// are as wide as the crossbar, a word a cycle, without a gap while phits come. Packets of another run are dropped.
 ///
-/// A phit whose check is wrong is dropped, and so is all that comes behind it, until the reset. So no later packet arrives in
-/// place of a damaged one, and no barrier counts it. If words of the damaged packet have left, a word without data ends it
-/// (`cut_o`).
+/// A phit with a wrong check is dropped, and so are all later phits until the reset. No later packet takes the place of the
+/// damaged one, and no barrier counts it. If words of the damaged packet have left, a word without data ends it (`cut_o`).
 ///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock
 /// edge. Valid does not wait for ready, and stays, with the payload, until the word moves.
@@ -44,7 +43,7 @@ module uplink_rx #(
     output logic [DATA_W-1:0] data_o,
     /// Words: the word is its packet's last.
     output logic         last_o,
-    /// Words: the packet is damaged, and the word, its last, is none of its words.
+    /// Words: the word ends a damaged packet, and holds no data.
     output logic         cut_o,
     /// Pulse: a packet's last word is taken in this cycle.
     output logic         consumed_o,
@@ -74,11 +73,11 @@ module uplink_rx #(
   logic [CountW-1:0] words_q, next_words_q, word_q;
   logic last_q, next_last_q, cut_q, next_cut_q;
   logic valid_q, next_valid_q;
-  // The packet under way is passed on. A packet was damaged, so all phits are dropped.
+  // Words of the packet under way have left. A packet was damaged, so all phits are dropped.
   logic passes_q, shut_q;
 
   logic [CountW-1:0] words;
-  logic last, taken, good, foreign, damaged, take, cut, done;
+  logic last, taken, good, foreign, damaged, take, cut, enters, done;
   logic [31:0] check_state, check_state_q;
 
   phit_check #(
@@ -99,6 +98,7 @@ module uplink_rx #(
   assign damaged = taken && !shut_q && !good;
   assign take    = taken && !shut_q && good && !foreign;
   assign cut     = damaged && passes_q;
+  assign enters  = take || cut;
 
   // A cut packet ends with a word without data.
   assign words = cut ? '0 : phit.head.position.words[CountW-1:0];
@@ -121,17 +121,17 @@ module uplink_rx #(
     if (!rst_ni) begin
       valid_q <= 1'b0;
       next_valid_q <= 1'b0;
-      word_q <= '0;
-    end else begin
-      if (done || !valid_q) begin
-        valid_q <= next_valid_q || take || cut;
-        next_valid_q <= 1'b0;
-        word_q <= '0;
-      end else begin
-        if (take || cut) next_valid_q <= 1'b1;
-        if (ready_i) word_q <= word_q + 1'b1;
-      end
+    end else if (done || !valid_q) begin
+      valid_q <= next_valid_q || enters;
+      next_valid_q <= 1'b0;
+    end else if (enters) begin
+      next_valid_q <= 1'b1;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (done || !valid_q) word_q <= '0;
+    else if (ready_i) word_q <= word_q + 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
@@ -149,7 +149,7 @@ module uplink_rx #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (take || cut) begin
+    if (enters) begin
       next_data_q  <= phit.data;
       next_words_q <= words;
       next_last_q  <= last || cut;

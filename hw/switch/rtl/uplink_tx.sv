@@ -5,9 +5,9 @@ import alcor_abi_pkg::*;
 
 /// From one plane of the RMA crossbar into the network: packets of words become packets of phits.
 ///
-/// Words, which are as wide as the crossbar, fill a phit from below. The phit leaves when it is full or the packet ends, so a long packet is
-/// under way before its end is known. The header holds the destination, the key of the run, `last`, and the phit's check
-/// (`phit_check`), the position how many words count; all else is 0.
+/// Words, which are as wide as the crossbar, fill a phit from below. The phit leaves when it is full or the packet ends, so a
+/// long packet is under way before its end is known. The header holds the destination, the key of the run, `last`, the number
+/// of words and the check (`phit_check`). All else is 0.
 ///
 /// Handshake of both streams: a word or phit moves when valid and ready are both high at a clock
 /// edge. Valid does not wait for ready, and stays, with the payload, until the word moves. All of
@@ -58,12 +58,12 @@ module uplink_tx #(
 
   `ALCOR_PHIT_TYPE(PHIT_W)
 
-  // The phit that is being filled, the one that is offered next, and the one on offer.
+  // The phit that is being filled; the one that is offered next, without and with its check; the one on offer.
   logic [Words-1:0][DATA_W-1:0] fill_q, next_data;
   logic [CountW-1:0] count_q;
   logic full_q, fill_last_q, first_q, valid_q;
   logic [7:0] dest_q;
-  phit_t next_d, next, offer_q;
+  phit_t plain, next, offer_q;
   // Of the packet up to the phit on offer.
   logic [31:0] check_state_q, check_state, check;
 
@@ -109,31 +109,31 @@ module uplink_tx #(
 
   // The phit that is full, or that the word completes.
   always_comb begin
-    next_d = '0;
+    plain = '0;
     for (int unsigned w = 0; w < Words; w++) begin
       if (full_q) next_data[w] = fill_q[w];
       else if (count_q == CountW'(w)) next_data[w] = data_i;
       else next_data[w] = (count_q == '0) ? '0 : fill_q[w];
     end
-    next_d.data = next_data;
-    next_d.head.low.dest = 16'((full_q || !first_q) ? dest_q : data_i[31:24]);
-    next_d.head.low.last = full_q ? fill_last_q : last_i;
-    next_d.head.high.key = key_i;
-    next_d.head.position.words = 4'(count_q);
+    plain.data = next_data;
+    plain.head.low.dest = 16'((full_q || !first_q) ? dest_q : data_i[31:24]);
+    plain.head.low.last = full_q ? fill_last_q : last_i;
+    plain.head.high.key = key_i;
+    plain.head.position.words = 4'(count_q);
   end
 
   phit_check #(
       .PHIT_W(PHIT_W)
   ) u_check (
       .state_i(check_state_q),
-      .phit_i (next_d),
+      .phit_i (plain),
       .state_o(check_state),
       .check_o(check),
       .good_o ()
   );
 
   always_comb begin
-    next = next_d;
+    next = plain;
     next.head.low.context_ = 5'(check[31:28]);
     next.head.position.word = check[27:0];
   end

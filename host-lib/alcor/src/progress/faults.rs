@@ -76,8 +76,6 @@ impl Progress {
         } else if is_set(events::CQ_OVERFLOW) {
             (events::CQ_OVERFLOW, Error::CompletionLost { rank })
         } else if is_set(events::DAMAGED) {
-            // A damaged packet may end too early, too.
-            self.faults &= !events::MALFORMED.mask();
             (events::DAMAGED, Error::PacketDamaged { rank })
         } else if is_set(events::MALFORMED) {
             (events::MALFORMED, Error::MalformedPacket { rank })
