@@ -5,6 +5,34 @@ use std::collections::HashMap;
 
 use alcor_hw_bench::{Dut, Pin, Recipe};
 
+/// Whether a beat ends its packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    No,
+    Last,
+    /// The beat ends a damaged packet, and holds no data.
+    Cut,
+}
+
+impl End {
+    pub fn of(is_last: bool) -> Self {
+        if is_last { Self::Last } else { Self::No }
+    }
+
+    /// For the pins while no beat is offered.
+    pub fn noise(bits: u64) -> Self {
+        [Self::No, Self::Last, Self::Cut][(bits % 3) as usize]
+    }
+
+    pub fn is_last(self) -> bool {
+        self != Self::No
+    }
+
+    pub fn is_cut(self) -> bool {
+        self == Self::Cut
+    }
+}
+
 /// One block of `rma_bench`: lane `lane` of the ports whose names begin with the block's name.
 pub struct Block {
     dut: Dut,

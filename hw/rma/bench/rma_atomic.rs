@@ -14,7 +14,7 @@ use alcor_hw_bench::{Answers, Pace, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-use crate::rma::Block;
+use crate::rma::{Block, End};
 
 const LANES: usize = 3;
 /// Words of a beat of each instance.
@@ -152,7 +152,7 @@ enum Malformed {
     Surplus,
     /// Messages with too much payload.
     Message,
-    /// Puts and accumulates that are damaged: their last beat is none of their beats.
+    /// Puts and accumulates that are damaged: their last beat holds no data.
     Damaged,
 }
 
@@ -435,8 +435,7 @@ struct Bench {
     block: Block,
     windows: Vec<Option<Window>>,
     shown: Option<Window>,
-    /// Beats with their `last` and `cut`.
-    beats: Source<([u32; 8], bool, bool)>,
+    beats: Source<([u32; 8], End)>,
     /// Address of the memory's first byte. No other address has memory.
     origin: u32,
     /// Memory written by the block, and memory written by the model.
@@ -940,13 +939,17 @@ impl Bench {
         }
         words.resize(words.len() + surplus, Vec::new());
         let is_wrong = came.is_some() || surplus > 0;
+        let last = if is_wrong && is_cut {
+            End::Cut
+        } else {
+            End::Last
+        };
         let count = words.len();
         for (index, words) in words.into_iter().enumerate() {
             let mut beat = noise;
             beat[..words.len()].copy_from_slice(&words);
-            let is_last = index + 1 == count;
-            self.beats
-                .push((beat, is_last, is_last && is_cut && is_wrong));
+            let end = if index + 1 == count { last } else { End::No };
+            self.beats.push((beat, end));
         }
     }
 
@@ -1170,14 +1173,9 @@ impl Bench {
         let noise: u64 = self.rng.random();
         let offer = self.beats.offer(&mut *self.rng).copied();
         self.block.set("in_valid_i", offer.is_some());
-        self.block.set(
-            "in_last_i",
-            offer.map_or(noise & 1, |(_, last, _)| last.into()),
-        );
-        self.block.set(
-            "in_cut_i",
-            offer.map_or(noise >> 1 & 1, |(.., cut)| cut.into()),
-        );
+        let end = offer.map_or(End::noise(noise), |(_, end)| end);
+        self.block.set("in_last_i", end.is_last());
+        self.block.set("in_cut_i", end.is_cut());
         self.holds ^= self.rng.random_bool(self.hold_chance);
         self.holds &= self.hold_chance > 0.0;
         let holds = self.holds;
@@ -1186,7 +1184,7 @@ impl Bench {
         let landing = self.flight.due();
         self.block.set("read_rvalid_i", landing.is_some());
         for part in 0..8 {
-            let data = offer.map_or(noise as u32, |(beat, ..)| beat[part]);
+            let data = offer.map_or(noise as u32, |(beat, _)| beat[part]);
             self.block.set_part("in_data_i", part, 8, data);
             let data = landing
                 .filter(|_| part < width)
@@ -1288,8 +1286,8 @@ impl Bench {
         let is_let_in = !holds || self.in_packet || self.waits;
         assert!(is_let_in || !ready, "{place}: a packet is let in");
         self.waits = offer.is_some() && is_let_in && !ready;
-        if let Some((_, last, _)) = self.beats.take(ready) {
-            self.in_packet = !last;
+        if let Some((_, end)) = self.beats.take(ready) {
+            self.in_packet = !end.is_last();
         }
         self.block.clock();
     }

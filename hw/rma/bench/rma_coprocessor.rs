@@ -18,7 +18,7 @@ use alcor_abi::{
 use alcor_hw_bench::{Answers, Pace, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
 
-use crate::rma::Block;
+use crate::rma::{Block, End};
 
 #[path = "rma_coprocessor/extended.rs"]
 mod extended;
@@ -101,21 +101,6 @@ const SMALLEST: Config = Config {
 
 /// A beat of a packet, and whether it ends the packet.
 type Beat = (Vec<u32>, End);
-
-/// Whether a beat ends its packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    No,
-    Last,
-    /// The packet is damaged, and the beat is none of its beats.
-    Cut,
-}
-
-impl End {
-    fn of(last: bool) -> Self {
-        if last { Self::Last } else { Self::No }
-    }
-}
 
 /// Number of header words of a packet, by type. The data of a PUT-1 is one of them.
 fn header_words(packet: &[u32]) -> usize {
@@ -465,12 +450,9 @@ impl Bench {
                         .map_or(noise & 0xffff_ffff, |(words, _)| words[word].into()),
                 );
             }
-            let [last, cut] = match offer {
-                Some((_, end)) => [end != End::No, end == End::Cut],
-                None => [noise & 1 == 1, noise & 2 == 2],
-            };
-            self.block.set_part("rx_last_i", plane, 2, last);
-            self.block.set_part("rx_cut_i", plane, 2, cut);
+            let end = offer.map_or(End::noise(noise), |(_, end)| end);
+            self.block.set_part("rx_last_i", plane, 2, end.is_last());
+            self.block.set_part("rx_cut_i", plane, 2, end.is_cut());
         }
         let (read, write) = (
             self.read_grants.ready(&mut *self.rng),

@@ -647,13 +647,10 @@ impl Bench {
             | is(registers, causes::REGISTRATION.mask());
         assert_eq!(seen.causes & sticky, expected, "{place}: causes");
         let kept = before.events & !before.acks[1] | before.raised;
-        let of_board = [
-            events::UNROUTED,
-            events::FOREIGN,
-            events::STALE,
-            events::DAMAGED,
-        ];
-        let of_board = of_board.iter().fold(0, |all, event| all | event.mask());
+        let of_board = events::UNROUTED.mask()
+            | events::FOREIGN.mask()
+            | events::STALE.mask()
+            | events::DAMAGED.mask();
         assert_eq!(seen.events & of_board, kept & of_board, "{place}: events");
         assert_eq!(seen.events & kept, kept, "{place}: events");
         if before.denied {

@@ -9,7 +9,7 @@ use alcor_abi::Status;
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
 
-use crate::rma::Block;
+use crate::rma::{Block, End};
 
 /// Parameters of a controller in `rma_bench`.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ struct Task {
     words: u32,
     /// Number of beats of the packet.
     beats: u32,
-    /// The packet is damaged: its last beat is none of its beats.
+    /// The packet is damaged: its last beat holds no data.
     cut: bool,
     note: Option<u32>,
 }
@@ -96,8 +96,7 @@ fn random(config: Config) {
     let mut rng = Random::new("rma_mm_write_random");
     let mut block = config.start();
     let mut tasks: Source<Task> = Source::new(Pace::Always);
-    // Beats, each with flags for the last beat of its packet, and for one that cuts it off.
-    let mut payload: Source<(Vec<u32>, bool, bool)> = Source::new(Pace::Always);
+    let mut payload: Source<(Vec<u32>, End)> = Source::new(Pace::Always);
     // Expected contents of the block, and number of completed beats of the first task.
     let mut inside: VecDeque<Task> = VecDeque::new();
     let mut done = 0;
@@ -158,16 +157,15 @@ fn random(config: Config) {
                 // Payload arrives before or after its task.
                 payload.extend((1..=task.beats).map(|at| {
                     let words = (0..beat).map(|_| rng.random()).collect();
-                    (words, at == task.beats, task.cut && at == task.beats)
+                    let end = if task.cut { End::Cut } else { End::Last };
+                    (words, if at == task.beats { end } else { End::No })
                 }));
                 tasks.push(task);
             }
             let noise: u64 = rng.random();
             let task = tasks.offer(&mut *rng).copied();
-            let offer = payload.offer(&mut *rng).cloned();
-            let last = offer.as_ref().map_or(noise >> 3 & 1 == 1, |beat| beat.1);
-            let cut = offer.as_ref().map_or(noise >> 4 & 1 == 1, |beat| beat.2);
-            let words = offer.map(|(words, ..)| words);
+            let (words, end) = payload.offer(&mut *rng).cloned().unzip();
+            let end = end.unwrap_or(End::noise(noise >> 3));
             let (grant, taken) = (port.ready(&mut *rng), taker.ready(&mut *rng));
             block.set("task_valid_i", task.is_some());
             block.set(
@@ -199,8 +197,8 @@ fn random(config: Config) {
                 }),
             );
             block.set("in_valid_i", words.is_some());
-            block.set("in_last_i", last);
-            block.set("in_cut_i", cut);
+            block.set("in_last_i", end.is_last());
+            block.set("in_cut_i", end.is_cut());
             for part in 0..parts {
                 let data = words
                     .as_ref()
