@@ -116,8 +116,8 @@ pub struct Args {
     /// results
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = op_by_name())]
     ops: Vec<Op>,
-    /// Measure only these rows of `bench messages`, separated by commas, and store no results:
-    /// names, or their beginnings up to a hyphen, for example `rate,send-8`
+    /// Measure only these rows of `bench rma`, `bench messages` or `bench modes`, separated by commas,
+    /// and store no results: names, or their beginnings up to a hyphen, for example `rate,send-8`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     rows: Vec<String>,
     /// Measure `bench host` behind the host port of this profile instead: times of whole operations
@@ -147,7 +147,11 @@ pub fn run(args: &Args) -> CommandResult {
     if !args.ops.is_empty() && args.subject != Subject::Collectives {
         return Err(Error::NoOpsToChoose);
     }
-    if !args.rows.is_empty() && args.subject != Subject::Messages {
+    let has_choice = matches!(
+        args.subject,
+        Subject::Rma | Subject::Messages | Subject::Modes
+    );
+    if !args.rows.is_empty() && !has_choice {
         return Err(Error::NoRowsToChoose);
     }
     if args.profile.is_some() && args.subject != Subject::Host {
@@ -167,6 +171,12 @@ pub fn run(args: &Args) -> CommandResult {
         Subject::Modes => args.modes()?,
         Subject::Sim => args.sim()?,
     };
+    if report.rows.is_empty() {
+        return Err(Error::NoSuchRows {
+            rows: args.rows.join(","),
+            bench: args.subject.name(),
+        });
+    }
     if let Some(path) = &args.plot {
         let picture = match args.subject {
             Subject::Collectives => plot::collectives(&report)?,
@@ -202,6 +212,11 @@ impl Args {
         }
     }
 
+    /// Whether a row is to be measured: all are, unless some are named.
+    fn wants(&self, row: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|name| is_named(row, name))
+    }
+
     fn rma(&self) -> Result<Report, Error> {
         let configs = match &self.config {
             Some(config) => vec![config.as_str()],
@@ -210,16 +225,13 @@ impl Args {
         let mut rows: Vec<Row> = Vec::new();
         for config in &configs {
             let uri = self.logs.add_to(config)?;
-            let found = rma::rows(open(&uri)?.cluster()?, self.seed, |step| {
+            // Instructions and streams of the second configuration are the same as the first's.
+            let is_new = |name: &str| !rows.iter().any(|row| row.name == name);
+            let is_wanted = |name: &str| self.wants(name) && is_new(name);
+            let found = rma::rows(open(&uri)?.cluster()?, self.seed, is_wanted, |step| {
                 eprintln!("bench rma: {config}: {step}")
             })?;
-            // Instructions and streams of the second configuration are the same as the first's.
-            rows.extend(
-                found
-                    .into_iter()
-                    .filter(|row| !rows.iter().any(|other| other.name == row.name))
-                    .collect::<Vec<_>>(),
-            );
+            rows.extend(found);
         }
         Ok(self.report(Subject::Rma, &configs.join("+"), "cycles", rows))
     }
@@ -266,7 +278,7 @@ impl Args {
             let cluster = open(&self.logs.add_to(config)?)?;
             let is_wanted = |row: &str| {
                 (names.is_empty() || names.iter().any(|name| is_named(row, name)))
-                    && (self.rows.is_empty() || self.rows.iter().any(|name| is_named(row, name)))
+                    && self.wants(row)
             };
             let latency = cluster.link_figures().latency;
             let found = messages::rows(cluster.cluster()?, latency, is_wanted, |step| {
@@ -277,9 +289,6 @@ impl Args {
                 1 => row,
                 _ => row.of(config),
             }));
-        }
-        if rows.is_empty() {
-            return Err(Error::NoSuchRows(self.rows.join(",")));
         }
         let configs: Vec<&str> = configs.into_iter().map(|(config, _)| config).collect();
         Ok(self.report(Subject::Messages, &configs.join("+"), "cycles", rows))
@@ -406,9 +415,10 @@ impl Args {
                     let cluster = open(&with_option(&uri, "links", links))?;
                     Ok::<_, Error>(mode.over(cluster.cluster()?))
                 };
-                let mut found = modes::messages(boards(pair)?)?;
+                let is_wanted = |row: &str| self.wants(row);
+                let mut found = modes::messages(boards(pair)?, is_wanted)?;
                 for group in &groups {
-                    found.extend(modes::collectives(boards(group)?)?);
+                    found.extend(modes::collectives(boards(group)?, is_wanted)?);
                 }
                 rows.extend(found.into_iter().map(|row| row.of(&name)));
             }

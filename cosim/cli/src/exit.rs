@@ -93,18 +93,24 @@ pub enum Error {
     /// Only one benchmark has collectives to choose from.
     #[error("--ops selects collectives of `bench collectives`, and applies to no other benchmark")]
     NoOpsToChoose,
-    /// Only one benchmark has rows to choose from.
-    #[error("--rows selects rows of `bench messages`, and applies to no other benchmark")]
+    /// Some benchmarks have rows to choose from.
+    #[error(
+        "--rows selects rows of `bench rma`, `bench messages` or `bench modes`, and applies to no other benchmark"
+    )]
     NoRowsToChoose,
     /// Only one benchmark has a host port to choose.
     #[error("--profile selects the host port of `bench host`, and applies to no other benchmark")]
     NoProfileToChoose,
     /// No measured configuration has a row of this name.
     #[error(
-        "`--rows {0}` names no row of `bench messages`; rows begin with rate, send, put, \
-         match, ping-pong, bandwidth, stream and bidirectional"
+        "`--rows {rows}` names no row of `bench {bench}`; without --rows, it prints all of them"
     )]
-    NoSuchRows(String),
+    NoSuchRows {
+        /// The names.
+        rows: String,
+        /// The benchmark.
+        bench: &'static str,
+    },
     /// A path can't be part of a URI.
     #[error(
         "a timeline or packet log can't be written to `{path}`: the path contains `&`, or is not text",
@@ -267,7 +273,7 @@ impl From<&Error> for Exit {
             | Error::NoOpsToChoose
             | Error::NoRowsToChoose
             | Error::NoProfileToChoose
-            | Error::NoSuchRows(_)
+            | Error::NoSuchRows { .. }
             | Error::BadLogPath(_)
             | Error::OneBoard { .. }
             | Error::SharedTwice(_)

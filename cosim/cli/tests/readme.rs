@@ -281,7 +281,9 @@ fn accumulates_are_as_documented(boards: &[&BTreeMap<String, serde_json::Value>]
 fn streams_are_as_measured() {
     let board = measure(&["rma", "--config", "u280"]);
     let fast = measure(&["rma", "--config", "rma2-wide"]);
-    accumulates_are_as_documented(&[&measure(&["rma", "--config", "rma2"]), &fast]);
+    let accumulates = "accumulate,get-accumulate";
+    let narrow = measure(&["rma", "--config", "rma2", "--rows", accumulates]);
+    accumulates_are_as_documented(&[&narrow, &fast]);
     let figure = |figures: &BTreeMap<String, serde_json::Value>, way: &str, bytes: u32| {
         let row = &figures[&format!("{way}-{bytes}")];
         format!("{:.1}", row["measured"].as_f64().expect("a figure"))
@@ -402,7 +404,7 @@ fn modes_of_completion_are_as_measured() {
     let arguments: &[&str] = if is_full {
         &["modes"]
     } else {
-        &["modes", "--config", "ring2"]
+        &["modes", "--config", "ring2", "--rows", "barrier-2"]
     };
     let figures = measure(arguments);
     let page = include_str!("../../../docs/book/src/links.md");
@@ -436,7 +438,10 @@ fn modes_of_completion_are_as_measured() {
 
 #[test]
 fn the_papers_tables_are_as_measured() {
-    let figures = measure(&["rma"]);
+    let puts = ["put", "get"].map(|name| [1, 2, 4, 8, 16, 30].map(|n| format!("{name}-{n}")));
+    let names = puts.concat().join(",");
+    let names = format!("barrier,register,deregister,exchange,g,{names}");
+    let figures = measure(&["rma", "--rows", &names]);
     let mut compared = 0;
     let mut compare = |shown: &str, name: &str, paper: bool| {
         let what = if paper { "paper" } else { "measured" };

@@ -92,28 +92,36 @@ const STREAM: usize = 1 << 18;
 const ELEMENTS: usize = 2;
 
 /// Measures messages between a rank and the same rank of the next board: latency, and streams in one
-/// direction and in both.
+/// direction and in both; the rows whose names `is_wanted` accepts.
 ///
 /// # Errors
 /// When a rank fails, or data is wrong.
-pub fn messages(boards: Cluster) -> std::result::Result<Vec<Row>, MeasureError> {
+pub fn messages(
+    boards: Cluster,
+    is_wanted: impl Fn(&str) -> bool,
+) -> std::result::Result<Vec<Row>, MeasureError> {
     let count = boards.boards().len() as u32;
     let job = Job::new(boards)?;
     let micros = |cycles: u64| cycles as f64 * 1e3 / f64::from(job.info().clock_khz);
     let peer = job.ranks() / count;
     let mut rows = Vec::new();
     for bytes in SIZES {
+        let name = format!("latency-{bytes}");
+        if !is_wanted(&name) {
+            continue;
+        }
         let cycles = job.run(job.ranks(), |rank| ping_pong(rank, peer, bytes))?[0];
         rows.push(
-            Row::new(
-                format!("latency-{bytes}"),
-                micros(cycles) / (2 * ROUNDS) as f64,
-            )
-            .note("us, half a round trip, from host memory to host memory"),
+            Row::new(name, micros(cycles) / (2 * ROUNDS) as f64)
+                .note("us, half a round trip, from host memory to host memory"),
         );
     }
-    for (name, is_bidirectional) in [("stream", false), ("bidirectional", true)] {
+    for (kind, is_bidirectional) in [("stream", false), ("bidirectional", true)] {
         for bytes in SIZES {
+            let name = format!("{kind}-{bytes}");
+            if !is_wanted(&name) {
+                continue;
+            }
             let messages = WINDOW.min(STREAM / bytes);
             let spans = job.run(job.ranks(), |rank| {
                 stream(rank, peer, bytes, messages, is_bidirectional)
@@ -121,17 +129,21 @@ pub fn messages(boards: Cluster) -> std::result::Result<Vec<Row>, MeasureError> 
             let cycles = spans[0].max(spans[peer as usize]);
             let rate = (bytes * messages) as f64 / micros(cycles);
             let note = format!("MB/s a direction, {messages} receives posted, in node memory");
-            rows.push(Row::new(format!("{name}-{bytes}"), rate).note(note));
+            rows.push(Row::new(name, rate).note(note));
         }
     }
     Ok(rows)
 }
 
-/// Measures barrier, allreduce, reduce and allgather over all ranks.
+/// Measures barrier, allreduce, reduce and allgather over all ranks: the rows whose names `is_wanted`
+/// accepts.
 ///
 /// # Errors
 /// When a rank fails, or data is wrong.
-pub fn collectives(boards: Cluster) -> std::result::Result<Vec<Row>, MeasureError> {
+pub fn collectives(
+    boards: Cluster,
+    is_wanted: impl Fn(&str) -> bool,
+) -> std::result::Result<Vec<Row>, MeasureError> {
     let nodes = boards.boards().len();
     let job = Job::new(boards)?;
     let micros = |cycles: u64| cycles as f64 * 1e3 / f64::from(job.info().clock_khz);
@@ -142,11 +154,15 @@ pub fn collectives(boards: Cluster) -> std::result::Result<Vec<Row>, MeasureErro
         ("allgather-16", allgather),
     ];
     let mut rows = Vec::new();
-    for (name, collective) in measures {
+    for (kind, collective) in measures {
+        let name = format!("{kind}-{nodes}");
+        if !is_wanted(&name) {
+            continue;
+        }
         let cycles = job.run(job.ranks(), |rank| repeated(rank, collective))?;
         let cycles = cycles.into_iter().max().unwrap_or_default();
         rows.push(
-            Row::new(format!("{name}-{nodes}"), micros(cycles) / ROUNDS as f64)
+            Row::new(name, micros(cycles) / ROUNDS as f64)
                 .note(format!("us, {nodes} boards, {} ranks", job.ranks())),
         );
     }

@@ -69,14 +69,16 @@ impl Family {
     }
 }
 
-/// Measures every row of the tables on `boards` with all ranks, and the rates of streams between
-/// the first two ranks. The total exchange covers the ranks of one board.
+/// Measures the rows of the tables on `boards` with all ranks, and the rates of streams between the
+/// first two ranks: the rows whose names `is_wanted` accepts. The total exchange covers the ranks of
+/// one board.
 ///
 /// # Errors
 /// When a rank fails, or data is wrong.
 pub fn rows(
     boards: impl Into<Cluster>,
     seed: u64,
+    is_wanted: impl Fn(&str) -> bool,
     mut step: impl FnMut(&str) + Send,
 ) -> Result<Vec<Row>, MeasureError> {
     let job = Job::new(boards)?;
@@ -95,6 +97,9 @@ pub fn rows(
             .filter(|&bytes| bytes <= stream_span(&info))
         {
             let name = format!("{}-{bytes}", stream.name());
+            if !is_wanted(&name) {
+                continue;
+            }
             step(&name);
             let spans = job.run(ranks, |rank| stream.run(rank, bytes, seed))?;
             let spans = || spans.iter().flatten();
@@ -107,6 +112,7 @@ pub fn rows(
             );
         }
     }
+    rows.retain(|row| is_wanted(&row.name));
     Ok(rows)
 }
 

@@ -56,7 +56,6 @@ fn cluster(uri: &str) -> Arc<SimCluster> {
 fn cycles_and_digests_do_not_depend_on_skipping() {
     let groups = [
         "barrier.s",
-        "collectives.different_and_long",
         "collectives.every_operation",
         "messages.pairs",
         "skew.mixes",
@@ -66,7 +65,7 @@ fn cycles_and_digests_do_not_depend_on_skipping() {
         let groups = if query.is_empty() {
             &groups[..]
         } else {
-            &groups[3..]
+            &groups[2..]
         };
         let uri = |skip: &str| format!("ring3-small?skip={skip}{query}");
         let [off, on, check] =
@@ -181,16 +180,16 @@ fn cycles_and_digests_repeat() {
 
 #[test]
 fn an_idle_board_skips() {
-    for (query, least) in [("", 900_000), ("&profile=gen3x16", 900_000)] {
+    for query in ["", "&profile=gen3x16"] {
         let idle = |skip: &str| {
             let cluster = cluster(&format!("ring3-small?skip={skip}{query}"));
-            cluster.idle(400_000).unwrap();
+            cluster.idle(50_000).unwrap();
             (cluster.board_cycles(), cluster.skipped_cycles())
         };
         let (cycles, skipped) = idle("on");
-        assert_eq!(cycles, 1_200_000);
-        assert!(skipped > least, "{skipped} of {cycles}");
-        assert_eq!(idle("off"), (1_200_000, 0));
+        assert_eq!(cycles, 150_000);
+        assert!(skipped > 100_000, "{skipped} of {cycles}");
+        assert_eq!(idle("off"), (150_000, 0));
     }
 }
 
