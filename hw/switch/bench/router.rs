@@ -263,8 +263,8 @@ struct Rig {
     control_rx: u64,
     /// A control phit that will arrive on a link.
     control_in: Option<(usize, u64)>,
-    /// Expected control phits: link and data.
-    control_due: VecDeque<(u64, u64)>,
+    /// Control phits that left: link and phit.
+    control_sent: Vec<(usize, Phit)>,
     control_heard: Vec<u64>,
 }
 
@@ -312,7 +312,7 @@ impl Rig {
             rx_before: 0,
             control_rx: 0,
             control_in: None,
-            control_due: VecDeque::new(),
+            control_sent: Vec::new(),
             control_heard: Vec::new(),
         };
         rig.fill_table();
@@ -645,7 +645,7 @@ impl Rig {
         let vc = self.dut.get(self.pins.link_vc_out, link);
         let phit = self.get_phit(self.pins.link_phit_out, link);
         if vc == CONTROL {
-            self.control_due.push_back((link as u64, phit.data));
+            self.control_sent.push((link, phit));
             return;
         }
         let vc = vc as usize;
@@ -1307,16 +1307,18 @@ fn control(config: Config) {
             (0..links).for_each(|link| rig.keep_busy((link, 2), Some((link + 1) % links), 3));
             rig.cycle();
         }
-        let data = 0x1000 + round;
+        let data = u64::from(rig.rng.random::<u16>());
         rig.dut.set(rig.pins.control_in, 0, 1);
         rig.dut.set(rig.pins.control_data_in, 0, data);
         rig.cycle();
         rig.run(4);
-        let heard: Vec<(u64, u64)> = rig.control_due.drain(..).collect();
-        let expected: Vec<_> = (0..links as u64)
-            .map(|link| (link, key << 16 | data))
-            .collect();
-        assert_eq!(heard, expected, "round {round}");
+        let sent = std::mem::take(&mut rig.control_sent);
+        let phit = Phit {
+            data: key << 16 | data,
+            ..Phit::default()
+        };
+        let expected: Vec<_> = (0..links).map(|link| (link, phit)).collect();
+        assert_eq!(sent, expected, "round {round}");
         // A control phit arrives on a link that is otherwise idle in this cycle.
         let link = rig.rng.random_range(0..links);
         rig.control_in = Some((link, (key ^ 1 << (round % 8)) << 16 | data));
