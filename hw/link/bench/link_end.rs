@@ -1236,6 +1236,13 @@ fn link_other_keys() {
     bench.strange(|frame| (frame.receiver, frame.open) = (Some(own), false));
     bench.cycles(60);
     assert!(bench.left.open && bench.status("open_o"));
+    // An end that is open answers one that is not, and no other.
+    for (open, answers) in [(true, 0), (false, 1)] {
+        let frames = bench.frames;
+        bench.strange(|frame| (frame.receiver, frame.open) = (Some(own), open));
+        bench.cycles(60);
+        assert_eq!(bench.frames - frames, answers, "open: {open}");
+    }
 }
 
 /// The other end asks for a frame: it and all later ones come again, once for each request.
