@@ -165,6 +165,9 @@ struct Copies {
     taken: Vec<HostCopy>,
 }
 
+/// Copies that wait to be collected. Further ones wait on the board.
+const MOST_COPIES: usize = 16;
+
 const NEVER: u64 = u64::MAX;
 
 impl Mailbox {
@@ -694,8 +697,10 @@ impl Mailbox {
             if copies.is_offered {
                 copies.taken.extend(HostCopy::of(input));
             }
-            copies.is_offered = true;
-            output[0] = TAKES_COPIES;
+            copies.is_offered = copies.taken.len() < MOST_COPIES;
+            if copies.is_offered {
+                output[0] = TAKES_COPIES;
+            }
             return;
         }
         let Some(link) = &mut self.link else { return };

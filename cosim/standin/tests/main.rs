@@ -391,6 +391,24 @@ fn a_dead_link_is_an_error() {
     assert!(dead(port.leave().map(|()| 0)));
 }
 
+/// Node memory behind the memory BAR has no register that tells a dead link.
+#[test]
+fn a_dead_link_is_no_data_of_node_memory() {
+    let standin = StandInBackend::new().serve("rma2?profile=card").unwrap();
+    let board = board(&standin);
+    board.expect(2).expect("a run");
+    let mut port = Arc::clone(&board).attach(LocalRank(1)).expect("a port");
+    let mut data = [0; 8];
+    port.write_memory(NodeAddr(64), &[u8::MAX; 8])
+        .expect("a write");
+    port.read_memory(NodeAddr(64), &mut data)
+        .expect("ones that are there");
+    assert_eq!(data, [u8::MAX; 8]);
+    standin.remove_by_surprise();
+    let read = port.read_memory(NodeAddr(0), &mut data);
+    assert!(matches!(read, Err(Error::DeadLink { .. })), "{read:?}");
+}
+
 #[test]
 fn a_reset_clears_dead_peers() {
     let standin = served();

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use alcor_abi::board::{CONTROL, control};
 use alcor_abi::rank::{HOST_RING, IRQ_ENABLE, host_ring};
 use alcor_abi::{COPY_CHANNEL, memory_pages};
 use alcor_cosim::{CosimError, FreeBoard, HostCopy};
@@ -325,6 +326,7 @@ impl Drop for VirtualCard {
 impl State {
     fn reset(&mut self, bars: &[Bar; 6]) {
         self.core.reset();
+        self.copies.clear();
         self.space = Space::new(bars, self.vectors.len() as u32);
         self.follow_configuration();
     }
@@ -385,10 +387,14 @@ impl Shared {
         memory_pages(shape.ranks, shape.node_bytes).into()
     }
 
-    /// Notes a write to a rank's page: to its interrupt enable register, and to its host ring. While
+    /// Notes a reset of the board, and writes to a rank's interrupt enable register and to its host ring. While
     /// completions are copied, a guest may wait for them without an access.
     fn follow_page(&self, at: u64, value: u32) {
         let (page, register) = (at / PAGE, (at % PAGE) as u32);
+        if (page, register) == (0, CONTROL) && control::RESET.get(value) != 0 {
+            let mut state = lock(&self.state);
+            (state.armed, state.copying) = (0, 0);
+        }
         let Some(rank) = page.checked_sub(1).filter(|&rank| rank < 32) else {
             return;
         };
@@ -399,6 +405,11 @@ impl Shared {
             IRQ_ENABLE => state.armed = set(state.armed, value != 0),
             HOST_RING => {
                 let is_on = host_ring::ENABLE.get(value) != 0;
+                if is_on && state.copying == 0 {
+                    // The board's reset has withdrawn the copies of the run before.
+                    drop(self.answer(self.board.take_copies()));
+                    state.copies.clear();
+                }
                 state.copying = set(state.copying, is_on);
             }
             _ => {}
@@ -412,8 +423,11 @@ impl Shared {
         if state.copying == 0 {
             return;
         }
-        let copies = self.answer(self.board.take_copies());
-        state.copies.extend(copies.into_iter().flatten());
+        // Copies that the core does not take wait on the board, which makes fewer and longer ones of them.
+        if state.copies.is_empty() {
+            let copies = self.answer(self.board.take_copies());
+            state.copies.extend(copies.into_iter().flatten());
+        }
         while let Some(copy) = state.copies.front() {
             let source = u64::from(copy.source);
             if !state.core.copy(source, copy.destination, copy.bytes) {

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-
-use vm_memory::{Bytes, MemoryRegionAddress};
-use vm_memory::{FileOffset, GuestAddress, GuestRegionMmap, MmapRegion};
+use std::os::unix::fs::FileExt;
 
 use crate::xdma::HostMemory;
 
 /// Ranges of addresses that the card can reach by DMA, by their first address. With a virtual
 /// IOMMU, these are the ranges that a driver in the guest has mapped.
+///
+/// The files are not mapped: a client that makes its file shorter would otherwise kill this process, which serves other
+/// clients too, with SIGBUS.
 #[derive(Debug, Default)]
 pub(crate) struct Guest {
     ranges: BTreeMap<u64, Range>,
@@ -18,10 +19,22 @@ pub(crate) struct Guest {
 
 #[derive(Debug)]
 struct Range {
-    memory: GuestRegionMmap,
+    file: File,
+    /// Place of the range in the file.
+    offset: u64,
     bytes: u64,
     is_readable: bool,
     is_writable: bool,
+}
+
+impl Range {
+    /// Writes bytes that the file has: a write beyond its end would make it longer.
+    fn write(&self, data: &[u8], place: u64) -> io::Result<()> {
+        if place + data.len() as u64 > self.file.metadata()?.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.file.write_all_at(data, place)
+    }
 }
 
 fn invalid(problem: &'static str) -> io::Error {
@@ -40,11 +53,10 @@ impl Guest {
         // Memory that is not shared, and windows of other devices, come without a file. A DMA
         // access to such a range fails.
         let Some(file) = file else { return Ok(()) };
-        let length =
-            usize::try_from(bytes).map_err(|_| invalid("a range beyond the address space"))?;
-        let end = address
-            .checked_add(bytes)
-            .ok_or_else(|| invalid("a range that wraps"))?;
+        let end = address.checked_add(bytes);
+        let (Some(end), Some(_)) = (end, offset.checked_add(bytes)) else {
+            return Err(invalid("a range that wraps"));
+        };
         if bytes == 0
             || self
                 .ranges
@@ -54,12 +66,9 @@ impl Guest {
         {
             return Err(invalid("an empty range, or one that overlaps another"));
         }
-        let region = MmapRegion::from_file(FileOffset::new(file, offset), length)
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        let memory = GuestRegionMmap::new(region, GuestAddress(address))
-            .ok_or_else(|| invalid("a range that wraps"))?;
         let range = Range {
-            memory,
+            file,
+            offset,
             bytes,
             is_readable,
             is_writable,
@@ -79,13 +88,13 @@ impl Guest {
         self.ranges.clear();
     }
 
-    /// Calls `access` with each part of an access, its place in a range, and its position. Returns
+    /// Calls `access` with each part of an access, its place in the file of its range, and its position. Returns
     /// whether all of it exists.
     fn each(
         &self,
         at: u64,
         length: usize,
-        mut access: impl FnMut(&Range, MemoryRegionAddress, std::ops::Range<usize>) -> bool,
+        mut access: impl FnMut(&Range, u64, std::ops::Range<usize>) -> bool,
     ) -> bool {
         let mut done = 0;
         while done < length {
@@ -101,7 +110,7 @@ impl Guest {
             }
             let part = usize::try_from(range.bytes - inside).unwrap_or(usize::MAX);
             let end = length.min(done.saturating_add(part));
-            if !access(range, MemoryRegionAddress(inside), done..end) {
+            if !access(range, range.offset + inside, done..end) {
                 return false;
             }
             done = end;
@@ -113,13 +122,13 @@ impl Guest {
 impl HostMemory for Guest {
     fn read(&self, at: u64, data: &mut [u8]) -> bool {
         self.each(at, data.len(), |range, place, part| {
-            range.is_readable && range.memory.read_slice(&mut data[part], place).is_ok()
+            range.is_readable && range.file.read_exact_at(&mut data[part], place).is_ok()
         })
     }
 
     fn write(&self, at: u64, data: &[u8]) -> bool {
         self.each(at, data.len(), |range, place, part| {
-            range.is_writable && range.memory.write_slice(&data[part], place).is_ok()
+            range.is_writable && range.write(&data[part], place).is_ok()
         })
     }
 }

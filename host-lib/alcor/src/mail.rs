@@ -287,25 +287,28 @@ impl Mail {
         progress: &mut Progress,
         mut sent: impl FnMut(Label),
     ) -> Result<()> {
-        let mut receivers = std::mem::take(&mut self.receivers);
-        receivers.clear();
-        receivers.extend((0..self.shape.ranks).filter(|&to| self.compose(to, &mut sent)));
-        let mut rest = &receivers[..];
-        while let [first, ..] = *rest {
-            let line = |to: u32| &self.lanes[to as usize].line;
-            let group = rest.iter().take_while(|&&to| line(to) == line(first));
-            let (group, others) = rest.split_at(group.count());
-            self.put_line(progress, group)?;
-            rest = others;
-            // Further fragments, of long messages, share no source.
-            for &to in group {
-                while self.compose(to, &mut sent) {
-                    self.put_line(progress, &[to])?;
+        // What is composed counts as sent, so it is put, whatever happens meanwhile.
+        progress.undivided(|progress| {
+            let mut receivers = std::mem::take(&mut self.receivers);
+            receivers.clear();
+            receivers.extend((0..self.shape.ranks).filter(|&to| self.compose(to, &mut sent)));
+            let mut rest = &receivers[..];
+            while let [first, ..] = *rest {
+                let line = |to: u32| &self.lanes[to as usize].line;
+                let group = rest.iter().take_while(|&&to| line(to) == line(first));
+                let (group, others) = rest.split_at(group.count());
+                self.put_line(progress, group)?;
+                rest = others;
+                // Further fragments, of long messages, share no source.
+                for &to in group {
+                    while self.compose(to, &mut sent) {
+                        self.put_line(progress, &[to])?;
+                    }
                 }
             }
-        }
-        self.receivers = receivers;
-        Ok(())
+            self.receivers = receivers;
+            Ok(())
+        })
     }
 
     /// Puts the composed fragments, which are the same for all of `receivers`, and then the counts.

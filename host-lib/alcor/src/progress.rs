@@ -112,6 +112,8 @@ pub(crate) struct Progress {
     events: Events,
     /// Events that fail the next call.
     faults: u32,
+    /// Whether faults of other ranks' packets wait, as in [`Progress::undivided`].
+    is_undivided: bool,
     aborted: Option<(GlobalRank, AbortReason)>,
     pub(crate) deaths: Deaths,
     polls: u32,
@@ -237,6 +239,7 @@ impl Progress {
             registered: 0,
             events: Events::default(),
             faults: 0,
+            is_undivided: false,
             aborted: None,
             deaths: Deaths::new(options.detection_cycles),
             polls: 0,

@@ -654,6 +654,14 @@ impl Outstanding {
         Some((Outcome { other, promise }, held))
     }
 
+    /// Returns the receiver of a send under way whose request has ended ([`Outstanding::abandon`]).
+    pub(crate) fn given_up_send(&self, id: u32) -> Option<GlobalRank> {
+        let place = self.by_id.get(id as usize)?;
+        let message = place.message()?;
+        let is_given_up = message.kind == MessageKind::Send && place.promise.is_none();
+        message.peer.filter(|_| is_given_up)
+    }
+
     /// Records the end of an operation that has no id.
     pub(crate) fn settle(&mut self, outcome: Outcome, ended: impl Into<Completion>) {
         let ended = ended.into();

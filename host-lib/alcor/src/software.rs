@@ -147,6 +147,9 @@ struct Active {
     moved: Cycle,
     /// Whether this rank has announced its presence to all members.
     announced: bool,
+    /// Whether data of another length has arrived: of a different call, or cut off by a member whose
+    /// collective has ended with an error.
+    is_cut: bool,
 }
 
 /// The collectives in software of a rank.
@@ -227,6 +230,7 @@ impl Software {
                 unsent: [0; 4],
                 moved: now,
                 announced: false,
+                is_cut: false,
             },
         );
     }
@@ -645,6 +649,8 @@ impl Active {
             return Some(heralded);
         }
         match self.agreed()? {
+            // The calls were the same, so a member has given up.
+            Status::Ok if self.is_cut => Some(Status::RankReset),
             Status::Ok => {
                 let all = self.done == self.task.schedule.steps.len() && self.unsent == [0; 4];
                 all.then_some(Status::Ok)
@@ -675,7 +681,10 @@ impl Active {
         };
         let mut moved = false;
         // The data goes first, because its path is longer.
-        while let Some(step) = self.task.schedule.steps.get(self.done) {
+        // Nothing is made of data that is cut off.
+        while let Some(step) = self.task.schedule.steps.get(self.done)
+            && !self.is_cut
+        {
             match step {
                 Step::Send(to, range) => {
                     let data = self.task.buffer[range.clone()].to_vec();
@@ -686,19 +695,19 @@ impl Active {
                     let Some(data) = take(Stream::Data, *from) else {
                         break;
                     };
-                    // Data of another length belongs to a different call, which the agreement
-                    // finds.
                     if data.len() == range.len() {
                         self.task.buffer[range.clone()].copy_from_slice(&data);
+                    } else {
+                        self.is_cut = true;
                     }
                 }
                 Step::Combine(from) => {
                     let Some(data) = take(Stream::Data, *from) else {
                         break;
                     };
-                    if let Some((operation, combine)) = self.task.combine
-                        && data.len() == self.task.buffer.len()
-                    {
+                    if data.len() != self.task.buffer.len() {
+                        self.is_cut = true;
+                    } else if let Some((operation, combine)) = self.task.combine {
                         combine(operation, &mut self.task.buffer, &data);
                     }
                 }

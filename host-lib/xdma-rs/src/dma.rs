@@ -325,9 +325,10 @@ impl Channel {
     }
 
     /// Returns the result of a transfer of `buffer`, or of the channel's own buffer. After a
-    /// time-out, keeps the pages of the buffer, and refuses all further transfers.
+    /// time-out, keeps the pages of the buffer, and refuses all further transfers. A driver whose
+    /// time-out passes within a transfer returns the bytes before it, while the engine may still run.
     fn ended(&mut self, result: Result<()>, buffer: Option<&DmaBuffer>) -> Result<()> {
-        if let Err(Error::TransferTimedOut { .. }) = result {
+        if let Err(Error::TransferTimedOut { .. } | Error::Short { .. }) = result {
             self.is_lost = true;
             if let Some(buffer) = buffer.or(self.staging.0.as_ref()) {
                 buffer.is_lost.store(true, Ordering::Relaxed);

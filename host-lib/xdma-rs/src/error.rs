@@ -99,7 +99,8 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// The driver's time-out ended a transfer after a part of its bytes.
+    /// The driver's time-out ended a transfer after a part of its bytes. The engine may still run, so the
+    /// channel's further transfers fail with [`Error::ChannelLost`].
     #[error(
         "{doing} {node}{at} ended after {done} bytes: the driver's time-out passed; any part of \
          the data may have reached its destination",

@@ -160,6 +160,13 @@ fn virtual_machines_come_and_go() {
     let mut client = connect(&path, &host);
     start(&mut client, &host, 64);
     assert_eq!(ends(&mut client), status::DESCRIPTOR_STOPPED);
+    // The machine makes its memory shorter than it said: the transfer fails, and the server goes on.
+    host.file.set_len(0).expect("shorter memory");
+    start(&mut client, &host, 64);
+    assert_ne!(ends(&mut client) & status::ERRORS, 0);
+    host.file.set_len(host.bytes()).expect("the memory");
+    start(&mut client, &host, 64);
+    assert_eq!(ends(&mut client), status::DESCRIPTOR_STOPPED);
 
     socket.close();
     assert!(!path.exists());

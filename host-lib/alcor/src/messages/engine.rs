@@ -146,6 +146,11 @@ impl Progress {
                 _ => break (number, receive),
             }
         };
+        // The receive may have ended since, by a death.
+        let mut receives = self.messages.receives.iter();
+        let Some(place) = receives.position(|queued| queued.outcome.number() == number) else {
+            return Ok(true);
+        };
         self.post_at(Line::Receives, place)?;
         self.wait_for(
             |progress| progress.awaited_message(receive),
@@ -312,6 +317,8 @@ impl Progress {
             })
         })?;
         self.end_relays()?;
+        // From now on no receive is posted.
+        self.messages.overflow.close();
         for queued in std::mem::take(&mut self.messages.receives) {
             self.settle(queued.outcome, Status::Cancelled);
         }
@@ -320,8 +327,6 @@ impl Progress {
         }
         self.wait_for(ends(MessageKind::Receive), |progress| {
             progress.completions(progress.messages.posted)
-        })?;
-        self.messages.overflow.close();
-        Ok(())
+        })
     }
 }

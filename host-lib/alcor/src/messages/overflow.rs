@@ -379,6 +379,11 @@ impl Progress {
     /// belongs to a send.
     pub(crate) fn defer_message(&mut self, id: u32) -> bool {
         let Some((outcome, held)) = self.outstanding.withdraw(id, MessageKind::Send) else {
+            // A send that has ended by a revocation: the receiver counts its message.
+            if let Some(to) = self.outstanding.given_up_send(id) {
+                let away = self.messages.overflow.away.entry(to).or_default();
+                away.next = after(away.next);
+            }
             return false;
         };
         if let Some(&message) = outcome.message()
@@ -497,7 +502,8 @@ impl Progress {
                 }
             }
             let overflow = &self.messages.overflow;
-            if overflow.call.is_some() || overflow.deferred == 0 {
+            let is_closed = overflow.bounce.is_none();
+            if overflow.call.is_some() || overflow.deferred == 0 || is_closed {
                 return Ok(moved);
             }
             let call = Message::empty(MessageKind::Receive, None, None, CALLS);
@@ -560,7 +566,8 @@ impl Progress {
                 context,
             )
         };
-        let ended = self.carry_out(receive)?;
+        // The sender forgets the message now, so this rank keeps it, whatever happens meanwhile.
+        let ended = self.undivided(|progress| progress.carry_out(receive))?;
         let payload = if ended.status() == Some(Status::Deferred) {
             let next = self.messages.overflow.next.entry(found.pid).or_default();
             Payload::AtSender(std::mem::replace(next, after(*next)))

@@ -63,6 +63,15 @@ impl Progress {
         Ok(())
     }
 
+    /// Carries out `act`, which leaves the run in disorder if it ends in the middle. Events about single packets, after
+    /// which the run goes on, fail the first call behind it.
+    pub(crate) fn undivided<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
+        let is_within = std::mem::replace(&mut self.is_undivided, true);
+        let result = act(self);
+        self.is_undivided = is_within;
+        result
+    }
+
     /// Fails if the run was aborted, or an event reports a defect.
     pub(crate) fn check(&mut self) -> Result<()> {
         if let Some((by, reason)) = self.aborted {
@@ -77,6 +86,8 @@ impl Progress {
             (events::CQ_OVERFLOW, Error::CompletionLost { rank })
         } else if is_set(events::DAMAGED) {
             (events::DAMAGED, Error::PacketDamaged { rank })
+        } else if self.is_undivided {
+            return Ok(());
         } else if is_set(events::MALFORMED) {
             (events::MALFORMED, Error::MalformedPacket { rank })
         } else if is_set(events::UNROUTED) {

@@ -286,6 +286,33 @@ fn revocation(context: &Context) -> Result {
     Ok(())
 }
 
+/// The root revokes the communicator while a long collective in software is under way: a member has all of the root's data, or
+/// gets the error.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+fn revocation_of_a_long_collective(context: &Context) -> Result {
+    survive(context, options().software_collectives(true), &[], |rank| {
+        let bytes = rank.board().node_bytes as usize / 4;
+        let world = rank.world()?;
+        let now = world.dup(rank)?;
+        let is_root = rank.pid() == GlobalRank(0);
+        let mut data = vec![if is_root { 7 } else { 0u8 }; bytes];
+        let done = if is_root {
+            let request = now.ibcast(rank, 0, &mut data)?;
+            now.revoke(rank)?;
+            rank.wait(request)
+        } else {
+            now.bcast(rank, 0, &mut data).map(drop)
+        };
+        match done {
+            Ok(()) => same("elements that are not the root's", 0, data.iter().filter(|&&element| element != 7).count())?,
+            Err(Error::Revoked { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        rank.barrier()?;
+        Ok(())
+    })
+}
+
 /// A board whose ranks can be made to die at any access of their ports.
 struct MortalBoard {
     below: Arc<dyn Board>,
