@@ -5,6 +5,7 @@ mod buffers;
 mod collectives;
 mod communicators;
 mod ending;
+mod events;
 mod growth;
 mod identity;
 mod layer;
