@@ -501,14 +501,21 @@ impl Progress {
         let sent = self
             .outstanding
             .abandon(|it| is_send(it) && is_lost(&self.deaths, it));
-        let has_any = !(waiting.is_empty() && away.is_empty() && sent.is_empty());
-        for outcome in waiting.into_iter().chain(away).chain(sent) {
+        // The sender may have dropped a deferred message that this rank has called for.
+        let relays = (self.messages.overflow).take_relays(|it| is_lost(&self.deaths, it));
+        let (carried, receives): (Vec<_>, Vec<_>) = relays.into_iter().unzip();
+        let ended: Vec<_> = [waiting, away, sent, carried]
+            .into_iter()
+            .flatten()
+            .collect();
+        let has_any = !ended.is_empty();
+        for outcome in ended {
             self.settle(outcome, Status::RankReset);
         }
         let posted = self
             .outstanding
             .receives_that(|it| is_lost(&self.deaths, it));
-        for number in posted {
+        for number in posted.into_iter().chain(receives.into_iter().flatten()) {
             if self.deaths.cancelled.insert(number) {
                 self.cancel_receive(number)?;
             }

@@ -90,7 +90,8 @@ impl Kept {
 /// A send or receive of a deferred message, and the operation that carries the payload.
 #[derive(Debug)]
 struct Relay {
-    outcome: Outcome,
+    /// The operation of the program; `None` if it has ended before.
+    outcome: Option<Outcome>,
     /// The message of a receive.
     found: Option<MessageStatus>,
     request: Request<'static>,
@@ -227,6 +228,34 @@ impl Overflow {
         }
         self.deferred -= taken.len() as u32;
         taken
+    }
+
+    /// Takes the operations of the program with such a descriptor whose payload is under way behind a deferral, and the numbers
+    /// of the receives of these payloads.
+    pub(crate) fn take_relays(
+        &mut self,
+        is_wanted: impl Fn(&Descriptor) -> bool,
+    ) -> Vec<(Outcome, Option<u64>)> {
+        let taken = self.relays.iter_mut().filter_map(|relay| {
+            let is_it = |outcome: &mut Outcome| outcome.descriptor().is_some_and(&is_wanted);
+            let outcome = relay.outcome.take_if(is_it)?;
+            let receive = relay.found.map(|_| relay.request.number());
+            Some((outcome, receive))
+        });
+        taken.collect()
+    }
+
+    /// Removes the calls of dead ranks, and those of messages that have ended since they were deferred.
+    fn forget_calls(&mut self, is_dead: impl Fn(GlobalRank) -> bool) {
+        let away = &self.away;
+        self.calls.retain(|&(by, number)| {
+            let is_over = away.get(&by).is_some_and(|away| {
+                let behind = away.next.wrapping_sub(number) & x_tag::TAG.max();
+                let was_deferred = behind != 0 && behind <= x_tag::TAG.max() / 2;
+                was_deferred && !away.messages.contains_key(&number)
+            });
+            !is_over && !is_dead(by)
+        });
     }
 
     /// Number of deferred messages of this rank.
@@ -448,9 +477,12 @@ impl Progress {
             // The outcome reports an error.
             let _ = self.outstanding.claim(&relay.request);
             let status = relay.request.status().unwrap_or(Status::Cancelled);
-            match relay.found {
-                Some(found) => self.settle(relay.outcome, Completion::of(status, &found)),
-                None => self.settle(relay.outcome, status),
+            match (relay.outcome, relay.found) {
+                (Some(outcome), Some(found)) => {
+                    self.settle(outcome, Completion::of(status, &found));
+                }
+                (Some(outcome), None) => self.settle(outcome, status),
+                (None, _) => {}
             }
         }
         Ok(moved)
@@ -466,7 +498,7 @@ impl Progress {
     ) -> Result<()> {
         let request = self.start_own(message, held)?;
         let relay = Relay {
-            outcome,
+            outcome: Some(outcome),
             found,
             request,
         };
@@ -488,6 +520,8 @@ impl Progress {
                 moved = true;
                 self.outstanding.claim(&call)?;
                 let found = call.message_status().filter(|found| !found.cancelled);
+                let deaths = &self.deaths;
+                (self.messages.overflow).forget_calls(|rank| deaths.known.contains(&rank));
                 // Each call is for a message to its sender, deferred or under way.
                 if let Some(found) = found
                     && self.messages.overflow.calls.len() < self.messages.unreceived() as usize
@@ -740,7 +774,7 @@ impl Progress {
         self.wait_for(
             |progress| {
                 let first = progress.messages.overflow.relays.first();
-                match first.and_then(|relay| relay.outcome.message()) {
+                match first.and_then(|relay| relay.outcome.as_ref()?.message()) {
                     Some(&message) => progress.awaited_message(message),
                     None => Awaited::Completions { missing: 0 },
                 }

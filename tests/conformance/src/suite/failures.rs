@@ -313,6 +313,44 @@ fn revocation_of_a_long_collective(context: &Context) -> Result {
     })
 }
 
+/// A receiver keeps a long message at its sender, which revokes the communicator.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+fn revocation_of_a_kept_message(context: &Context) -> Result {
+    let is_revoked = |error: &Error| matches!(error, Error::Revoked { .. });
+    survive(context, options(), &[], |rank| {
+        let world = rank.world()?;
+        let now = world.dup(rank)?;
+        let (me, long) = (rank.pid().0, vec![7u8; 4096]);
+        if me == 0 {
+            let send = now.isend(rank, 1, 5, &long[..])?;
+            rank.barrier()?;
+            now.revoke(rank)?;
+            fails("the send", "Revoked", is_revoked, rank.wait(send))?;
+        } else if me == 1 {
+            while now.improbe(rank, 0, 5)?.is_none() {}
+            rank.barrier()?;
+            fails("the receive", "Revoked", is_revoked, now.recv(rank, 0, 5, &mut vec![0u8; 4096]))?;
+        } else {
+            rank.barrier()?;
+        }
+        // Messages of other communicators go on, the kept ones too.
+        if me == 0 {
+            world.send(rank, 1, 6, &long[..])?;
+        } else if me == 1 {
+            let kept = loop {
+                if let Some(found) = world.improbe(rank, 0, 6)? {
+                    break found;
+                }
+            };
+            let mut received = vec![0u8; 4096];
+            kept.recv(rank, &mut received)?;
+            same("wrong elements", 0, received.iter().filter(|&&element| element != 7).count())?;
+        }
+        rank.barrier()?;
+        Ok(())
+    })
+}
+
 /// A board whose ranks can be made to die at any access of their ports.
 struct MortalBoard {
     below: Arc<dyn Board>,
