@@ -38,6 +38,8 @@ const LINE: u64 = 128 << 10;
 const REPORT: Duration = Duration::from_secs(10);
 /// Interval of attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
+/// First lines that are read at the same time, beside those of all ranks.
+const GREETINGS: usize = 64;
 /// Time after which a silent connection is closed, and for which a send may block.
 const SILENCE: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 10_000 });
 /// Maximum time for which a process of rank 0 that can't take part serves the others.
@@ -273,6 +275,32 @@ fn read_line(lines: &mut impl BufRead) -> Option<String> {
     text.ends_with('\n').then(|| text.trim_end().to_owned())
 }
 
+/// Reads the first line of a connection, for [`SILENCE`] at most: a stranger may send a byte now and then.
+fn read_first(stream: &TcpStream, lines: &mut BufReader<TcpStream>) -> io::Result<Option<String>> {
+    let ends = Instant::now() + SILENCE;
+    let mut line = Vec::new();
+    while (line.len() as u64) < LINE {
+        let left = ends.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        stream.set_read_timeout(Some(left))?;
+        let found = lines.fill_buf()?;
+        if found.is_empty() {
+            break;
+        }
+        let end = found.iter().position(|&byte| byte == b'\n');
+        let taken = end.map_or(found.len(), |at| at + 1);
+        line.extend_from_slice(&found[..taken]);
+        lines.consume(taken);
+        if end.is_some() {
+            let line = String::from_utf8(line).ok();
+            return Ok(line.map(|line| line.trim_end().to_owned()));
+        }
+    }
+    Ok(None)
+}
+
 /// Lets the kernel find out that the other host is gone: within half a minute.
 fn watch(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(stream, true)?;
@@ -411,10 +439,18 @@ impl Server {
     /// Waits until all processes have come.
     fn meet(&mut self, listener: &TcpListener) {
         let mut reported = Instant::now();
+        let limit = GREETINGS + self.hello.size as usize;
+        let greetings = Arc::new(());
         while self.members.len() < self.hello.size as usize {
             while let Ok((stream, _)) = listener.accept() {
-                let sender = self.sender.clone();
-                thread::spawn(move || greet(stream, &sender));
+                // A connection beyond the limit, or without a thread, is closed. A process tries again.
+                if Arc::strong_count(&greetings) <= limit {
+                    let (sender, greeting) = (self.sender.clone(), Arc::clone(&greetings));
+                    let _ = thread::Builder::new().spawn(move || {
+                        greet(stream, &sender);
+                        drop(greeting);
+                    });
+                }
             }
             if let Ok(event) = self.events.recv_timeout(LOOK) {
                 self.take(event);
@@ -531,9 +567,8 @@ fn greet(stream: TcpStream, sender: &Sender<Event>) {
         stream.set_nonblocking(false)?;
         watch(&stream)?;
         stream.set_write_timeout(Some(SILENCE))?;
-        stream.set_read_timeout(Some(SILENCE))?;
         let mut lines = BufReader::new(stream.try_clone()?);
-        let first = read_line(&mut lines);
+        let first = read_first(&stream, &mut lines)?;
         stream.set_read_timeout(None)?;
         Ok((lines, first))
     };
@@ -729,6 +764,23 @@ mod tests {
         let _silent = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let endless = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let _ = (&endless).write_all(&vec![b'x'; LINE as usize + 1]);
+        // A byte now and then keeps no connection.
+        let slow = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let began = Instant::now();
+        while (&slow).write_all(b"x").is_ok() {
+            assert!(began.elapsed() < 6 * SILENCE, "a slow stranger stays");
+            thread::sleep(SILENCE / 4);
+        }
+        // Nor do many: those beyond a limit are closed at once.
+        let connect = |_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let many: Vec<TcpStream> = (0..3 * GREETINGS).map(connect).collect();
+        thread::sleep(SILENCE / 2);
+        let is_closed = |stream: &&TcpStream| {
+            stream.set_nonblocking(true).unwrap();
+            matches!((&**stream).read(&mut [0]), Ok(0))
+        };
+        let closed = many.iter().filter(is_closed).count();
+        assert!(closed >= GREETINGS, "{closed} of {} closed", many.len());
         let (two, _) = join(port, 2);
         two.say("at step -");
         two.leave();
