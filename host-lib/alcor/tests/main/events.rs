@@ -72,7 +72,7 @@ fn strike(
         let config = SoftConfig::default().ranks(2).commands(commands);
         let below = SoftBoard::with(config);
         let board = Arc::new(Striking { below, at });
-        let job = Job::with_options(Cluster::single(board), options.clone()).unwrap();
+        let job = Job::with_options(Cluster::single(board), *options).unwrap();
         let counts = job.run(2, &program);
         match counts {
             Ok(counts) => failed += counts.iter().sum::<u32>(),
