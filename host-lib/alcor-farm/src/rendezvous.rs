@@ -773,14 +773,14 @@ mod tests {
         }
         // Nor do many: those beyond a limit are closed at once.
         let connect = |_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-        let many: Vec<TcpStream> = (0..3 * GREETINGS).map(connect).collect();
-        thread::sleep(SILENCE / 2);
+        let many: Vec<TcpStream> = (0..GREETINGS + 40).map(connect).collect();
+        thread::sleep(SILENCE / 4);
         let is_closed = |stream: &&TcpStream| {
             stream.set_nonblocking(true).unwrap();
             matches!((&**stream).read(&mut [0]), Ok(0))
         };
         let closed = many.iter().filter(is_closed).count();
-        assert!(closed >= GREETINGS, "{closed} of {} closed", many.len());
+        assert!(closed >= 30, "{closed} of {} closed", many.len());
         let (two, _) = join(port, 2);
         two.say("at step -");
         two.leave();
