@@ -165,7 +165,7 @@ struct Copies {
     taken: Vec<HostCopy>,
 }
 
-/// Copies that wait to be collected. Further ones wait on the board.
+/// Limit of copies that wait for [`Mailbox::take_copies`]. Further copies wait on the board.
 const MOST_COPIES: usize = 16;
 
 const NEVER: u64 = u64::MAX;

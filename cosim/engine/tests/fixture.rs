@@ -11,6 +11,12 @@ use verimodel::{Build, Model, Toolchain};
 
 pub const NODE_BYTES: u32 = 8192;
 
+/// Returns the number of seeds of a test, in the quick tier or in the full tier.
+pub fn seeds(quick: u32, full: u32) -> u32 {
+    let is_full = std::env::var("ALCOR_FULL").is_ok_and(|value| value == "1");
+    if is_full { full } else { quick }
+}
+
 /// The stand-in of that shape, with what the options ask of a model; `load` makes its cycles dearer.
 pub fn model(shape: Shape, load: u64, options: &Options) -> Model {
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -185,7 +185,7 @@ fn cables_that_fail_for_a_while_lose_nothing() {
 #[test]
 fn boards_that_begin_one_after_the_other_lose_nothing() {
     let phits = done("ring3-small").digests;
-    for seed in 0..2 {
+    for seed in 0..crate::fixture::seeds(2, 4) {
         let uri = "ring3-small?links=frames&link-skew=3000&link-errors=1e-5";
         let cluster = open(&format!("{uri}&link-seed={seed}"));
         // From the second run on, words of the run before arrive first.

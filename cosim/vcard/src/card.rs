@@ -406,7 +406,7 @@ impl Shared {
             HOST_RING => {
                 let is_on = host_ring::ENABLE.get(value) != 0;
                 if is_on && state.copying == 0 {
-                    // The board's reset has withdrawn the copies of the run before.
+                    // The reset of the board has cancelled copies of the run before.
                     drop(self.answer(self.board.take_copies()));
                     state.copies.clear();
                 }
@@ -423,7 +423,7 @@ impl Shared {
         if state.copying == 0 {
             return;
         }
-        // Copies that the core does not take wait on the board, which makes fewer and longer ones of them.
+        // While the core takes no copies, the board joins them into longer ones.
         if state.copies.is_empty() {
             let copies = self.answer(self.board.take_copies());
             state.copies.extend(copies.into_iter().flatten());

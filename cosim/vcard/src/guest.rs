@@ -10,8 +10,8 @@ use crate::xdma::HostMemory;
 /// Ranges of addresses that the card can reach by DMA, by their first address. With a virtual
 /// IOMMU, these are the ranges that a driver in the guest has mapped.
 ///
-/// The files are not mapped: a client that makes its file shorter would otherwise kill this process, which serves other
-/// clients too, with SIGBUS.
+/// The files are not mapped: a client that truncates a mapped file would kill this process, and with it the other
+/// clients, by SIGBUS.
 #[derive(Debug, Default)]
 pub(crate) struct Guest {
     ranges: BTreeMap<u64, Range>,
@@ -28,7 +28,7 @@ struct Range {
 }
 
 impl Range {
-    /// Writes bytes that the file has: a write beyond its end would make it longer.
+    /// Writes within the length of the file.
     fn write(&self, data: &[u8], place: u64) -> io::Result<()> {
         if place + data.len() as u64 > self.file.metadata()?.len() {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -38,7 +38,7 @@ const LINE: u64 = 128 << 10;
 const REPORT: Duration = Duration::from_secs(10);
 /// Interval of attempts to connect.
 const RETRY: Duration = Duration::from_millis(100);
-/// First lines that are read at the same time, beside those of all ranks.
+/// Limit of connections without a first line, beside one for each rank.
 const GREETINGS: usize = 64;
 /// Time after which a silent connection is closed, and for which a send may block.
 const SILENCE: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 10_000 });
@@ -275,7 +275,7 @@ fn read_line(lines: &mut impl BufRead) -> Option<String> {
     text.ends_with('\n').then(|| text.trim_end().to_owned())
 }
 
-/// Reads the first line of a connection, for [`SILENCE`] at most: a stranger may send a byte now and then.
+/// Reads the first line of a connection. `None` also after [`SILENCE`], however many bytes have come.
 fn read_first(stream: &TcpStream, lines: &mut BufReader<TcpStream>) -> io::Result<Option<String>> {
     let ends = Instant::now() + SILENCE;
     let mut line = Vec::new();
@@ -764,14 +764,14 @@ mod tests {
         let _silent = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let endless = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let _ = (&endless).write_all(&vec![b'x'; LINE as usize + 1]);
-        // A byte now and then keeps no connection.
+        // A byte from time to time does not keep a connection open.
         let slow = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let began = Instant::now();
         while (&slow).write_all(b"x").is_ok() {
             assert!(began.elapsed() < 6 * SILENCE, "a slow stranger stays");
             thread::sleep(SILENCE / 4);
         }
-        // Nor do many: those beyond a limit are closed at once.
+        // Connections beyond the limit are closed at once.
         let connect = |_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let many: Vec<TcpStream> = (0..GREETINGS + 40).map(connect).collect();
         thread::sleep(SILENCE / 4);

@@ -192,13 +192,18 @@ impl XdmaPort {
         result.map_err(|error| self.board.error(error))
     }
 
-    /// Reads a register of the rank's page. A value of all ones leads to a check of the link
-    /// through the board's page.
-    fn read(&self, register: u32) -> Result<u32> {
-        let found = self.checked(self.page.read32(place(PageOffset(register))))?;
-        if found == u32::MAX {
+    /// Checks the link through the board's page if a load ended with all ones, as those of a dead link do.
+    fn check_ones(&self, ends_with_ones: bool) -> Result<()> {
+        if ends_with_ones {
             self.checked(self.board_page.check())?;
         }
+        Ok(())
+    }
+
+    /// Reads a register of the rank's page.
+    fn read(&self, register: u32) -> Result<u32> {
+        let found = self.checked(self.page.read32(place(PageOffset(register))))?;
+        self.check_ones(found == u32::MAX)?;
         Ok(found)
     }
 }
@@ -238,11 +243,7 @@ impl Port for XdmaPort {
             && memory.loads(place, data.len()) <= MEMORY_BAR_LOADS
         {
             self.checked(memory.read(place, data))?;
-            // Node memory has no register that tells a dead link, whose loads end with ones.
-            return match data.last() {
-                Some(&u8::MAX) => self.checked(self.board_page.check()),
-                _ => Ok(()),
-            };
+            return self.check_ones(data.last() == Some(&u8::MAX));
         }
         self.flush()?;
         let result = self.from_card.read(from, data);

@@ -501,7 +501,7 @@ impl Progress {
         let sent = self
             .outstanding
             .abandon(|it| is_send(it) && is_lost(&self.deaths, it));
-        // The sender may have dropped a deferred message that this rank has called for.
+        // The sender may have dropped a deferred message after this rank's call for it.
         let relays = (self.messages.overflow).take_relays(|it| is_lost(&self.deaths, it));
         let (carried, receives): (Vec<_>, Vec<_>) = relays.into_iter().unzip();
         let ended: Vec<_> = [waiting, away, sent, carried]

@@ -287,7 +287,7 @@ impl Mail {
         progress: &mut Progress,
         mut sent: impl FnMut(Label),
     ) -> Result<()> {
-        // What is composed counts as sent, so it is put, whatever happens meanwhile.
+        // Composed fragments count as sent, so all of them are put.
         progress.undivided(|progress| {
             let mut receivers = std::mem::take(&mut self.receivers);
             receivers.clear();

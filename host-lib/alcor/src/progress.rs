@@ -112,7 +112,7 @@ pub(crate) struct Progress {
     events: Events,
     /// Events that fail the next call.
     faults: u32,
-    /// Whether faults of other ranks' packets wait, as in [`Progress::undivided`].
+    /// Whether EVENTS.malformed and EVENTS.unrouted wait ([`Progress::undivided`]).
     is_undivided: bool,
     aborted: Option<(GlobalRank, AbortReason)>,
     pub(crate) deaths: Deaths,

@@ -147,8 +147,8 @@ struct Active {
     moved: Cycle,
     /// Whether this rank has announced its presence to all members.
     announced: bool,
-    /// Whether data of another length has arrived: of a different call, or cut off by a member whose
-    /// collective has ended with an error.
+    /// Whether data of a wrong length has arrived. The member's call differs, or has ended with an error,
+    /// which cuts its data off.
     is_cut: bool,
 }
 
@@ -649,7 +649,7 @@ impl Active {
             return Some(heralded);
         }
         match self.agreed()? {
-            // The calls were the same, so a member has given up.
+            // The calls are the same, so a member's call has ended with an error.
             Status::Ok if self.is_cut => Some(Status::RankReset),
             Status::Ok => {
                 let all = self.done == self.task.schedule.steps.len() && self.unsent == [0; 4];
@@ -680,8 +680,7 @@ impl Active {
             data
         };
         let mut moved = false;
-        // The data goes first, because its path is longer.
-        // Nothing is made of data that is cut off.
+        // The data goes first, because its path is longer. Steps behind wrong data would pass it on.
         while let Some(step) = self.task.schedule.steps.get(self.done)
             && !self.is_cut
         {

@@ -198,7 +198,7 @@ impl Bar {
             part.copy_from_slice(&unit[skip..skip + now]);
             (at, left) = (at + now, rest);
         }
-        // The loads go upwards: once the link is dead, the last bytes are ones.
+        // Loads go upwards, so the last bytes are ones once the link is dead.
         if data.last() == Some(&u8::MAX) {
             self.check()?;
         }

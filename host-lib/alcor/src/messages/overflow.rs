@@ -230,8 +230,8 @@ impl Overflow {
         taken
     }
 
-    /// Takes the operations of the program with such a descriptor whose payload is under way behind a deferral, and the numbers
-    /// of the receives of these payloads.
+    /// Ends the relays of operations with such a descriptor. Returns the operations, and for each receive the number
+    /// of the receive that carries its payload.
     pub(crate) fn take_relays(
         &mut self,
         is_wanted: impl Fn(&Descriptor) -> bool,
@@ -245,7 +245,7 @@ impl Overflow {
         taken.collect()
     }
 
-    /// Removes the calls of dead ranks, and those of messages that have ended since they were deferred.
+    /// Removes calls of dead ranks, and calls for messages that have ended since their deferral.
     fn forget_calls(&mut self, is_dead: impl Fn(GlobalRank) -> bool) {
         let away = &self.away;
         self.calls.retain(|&(by, number)| {
@@ -408,7 +408,7 @@ impl Progress {
     /// belongs to a send.
     pub(crate) fn defer_message(&mut self, id: u32) -> bool {
         let Some((outcome, held)) = self.outstanding.withdraw(id, MessageKind::Send) else {
-            // A send that has ended by a revocation: the receiver counts its message.
+            // The receiver also counts the message of a send that a revocation has ended.
             if let Some(to) = self.outstanding.given_up_send(id) {
                 let away = self.messages.overflow.away.entry(to).or_default();
                 away.next = after(away.next);
@@ -600,7 +600,7 @@ impl Progress {
                 context,
             )
         };
-        // The sender forgets the message now, so this rank keeps it, whatever happens meanwhile.
+        // The sender forgets the message, so no error may come before this rank has it.
         let ended = self.undivided(|progress| progress.carry_out(receive))?;
         let payload = if ended.status() == Some(Status::Deferred) {
             let next = self.messages.overflow.next.entry(found.pid).or_default();

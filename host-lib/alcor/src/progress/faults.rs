@@ -63,8 +63,8 @@ impl Progress {
         Ok(())
     }
 
-    /// Carries out `act`, which leaves the run in disorder if it ends in the middle. Events about single packets, after
-    /// which the run goes on, fail the first call behind it.
+    /// Carries out `act`, which must not end in the middle while the run goes on. The run goes on after EVENTS.malformed and
+    /// EVENTS.unrouted, so these events fail no wait of `act`, but the next wait.
     pub(crate) fn undivided<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
         let is_within = std::mem::replace(&mut self.is_undivided, true);
         let result = act(self);

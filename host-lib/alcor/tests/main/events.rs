@@ -1,4 +1,4 @@
-//! An event about a packet, which fails one call, in the middle of what the library does beside its calls.
+//! EVENTS.unrouted in any wait of the library: it fails one call, and divides no message.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use alcor::{
 };
 use alcor_abi::rank::{EVENTS, causes, events};
 
-/// A board whose rank 1 gets `unrouted` once, in a wait of this number.
+/// A board whose rank 1 gets EVENTS.unrouted once, in the wait of number `at`.
 struct Striking {
     below: Arc<dyn Board>,
     at: u32,
@@ -43,12 +43,8 @@ impl PortLayer for StrikingPort {
     fn read32(&mut self, offset: PageOffset) -> Result<u32> {
         let found = self.below.read32(offset)?;
         let is_struck = offset.0 == EVENTS && std::mem::take(&mut self.is_due);
-        Ok(found
-            | if is_struck {
-                events::UNROUTED.mask()
-            } else {
-                0
-            })
+        let event = events::UNROUTED.put(is_struck.into());
+        Ok(found | event)
     }
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         if self.waits == Some(0) {
@@ -60,7 +56,7 @@ impl PortLayer for StrikingPort {
     }
 }
 
-/// Runs `program` with the event in each of these waits. Returns the number of ranks whose call has failed.
+/// Runs `program` with the event in each of `waits`. Returns the number of failed calls.
 fn strike(
     waits: impl Iterator<Item = u32>,
     options: &Options,
@@ -86,7 +82,7 @@ fn strike(
     failed
 }
 
-/// Calls until the event, which fails one call, is not the result.
+/// Calls again after the event.
 fn again<T>(
     struck: &mut u32,
     rank: &mut Rank,
@@ -100,7 +96,7 @@ fn again<T>(
     }
 }
 
-/// Fragments that count as sent are put, so the collective goes on.
+/// A collective goes on after the event, with the right result.
 #[test]
 fn an_event_divides_no_message_of_a_collective() {
     let options = Options::default().software_collectives(true);

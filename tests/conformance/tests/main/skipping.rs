@@ -56,6 +56,7 @@ fn cluster(uri: &str) -> Arc<SimCluster> {
 fn cycles_and_digests_do_not_depend_on_skipping() {
     let groups = [
         "barrier.s",
+        "collectives.different_and_long",
         "collectives.every_operation",
         "messages.pairs",
         "skew.mixes",
@@ -65,7 +66,7 @@ fn cycles_and_digests_do_not_depend_on_skipping() {
         let groups = if query.is_empty() {
             &groups[..]
         } else {
-            &groups[2..]
+            &groups[3..]
         };
         let uri = |skip: &str| format!("ring3-small?skip={skip}{query}");
         let [off, on, check] =
@@ -188,7 +189,7 @@ fn an_idle_board_skips() {
         };
         let (cycles, skipped) = idle("on");
         assert_eq!(cycles, 150_000);
-        assert!(skipped > 100_000, "{skipped} of {cycles}");
+        assert!(4 * skipped > 3 * cycles, "{skipped} of {cycles}");
         assert_eq!(idle("off"), (150_000, 0));
     }
 }
