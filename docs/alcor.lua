@@ -57,7 +57,9 @@ function alcor.dissector(buffer, pinfo, root)
       tree:add_le(is_last and f.id or f.length, buffer(at + 8, 4), is_last and buffer(at + 10, 2):le_uint() or nil)
     elseif kind == 7 then
       tree:add_le(f.status, buffer(at, 4))
-      tree:add_le(f.id, buffer(at, 4), buffer(at, 2):le_uint())
+      -- A refusal for lack of room has a number of sources above the id.
+      local is_refusal = math.floor(first / 2 ^ 16) % 32 == 18 and first % 2 ^ 16 < 2 ^ 15
+      tree:add_le(f.id, buffer(at, 4), buffer(at, 2):le_uint() % (is_refusal and 2 ^ 10 or 2 ^ 16))
     end
   elseif count >= 1 then
     pinfo.cols.info = "phit of a collective"

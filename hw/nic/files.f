@@ -1,6 +1,7 @@
 nic/rtl/match_queue_links.sv
 nic/rtl/match_queue.sv
 nic/rtl/message_entries.sv
+nic/rtl/message_streams.sv
 nic/rtl/message_verdict.sv
 nic/rtl/message_arrivals.sv
 nic/rtl/message_receives.sv

@@ -37,17 +37,40 @@ impl PartialEq for WaitReport {
 
 impl Eq for WaitReport {}
 
+/// Protection of a receiver against more messages than it has room for.
+///
+/// A message engine holds a fixed number of unexpected messages. Both ways keep the order of MPI,
+/// lose no message, and need no help from the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum FlowControl {
+    /// Each receiver keeps the same room for each sender, and a sender keeps to it. No message is sent
+    /// twice. A sender alone uses only its part of the room.
+    #[default]
+    Credits,
+    /// All senders share the room of a receiver. A receiver without room refuses a message, and all
+    /// later ones of the same sender, and the sender sends them again in the same order. The pause
+    /// before that grows with the number of senders that the receiver refuses. The protocol is that
+    /// of Brightwell et al., "SeaStar interconnect: balanced bandwidth for scalable performance"
+    /// (2006), section "Protocol integration".
+    ///
+    /// The messages of a [kernel](crate::Rank::kernel) are not sent again: a refused message of a
+    /// kernel ends with its status.
+    GoBackN,
+}
+
 /// Options of a rank.
 ///
 /// # Examples
 /// ```
-/// use alcor::{Options, Topology};
+/// use alcor::{FlowControl, Options, Topology};
 ///
 /// let options = Options::default()
 ///     .watchdog_cycles(100_000)
 ///     .ring_entries(64)
 ///     .strict(true)
 ///     .software_collectives(false)
+///     .flow_control(FlowControl::GoBackN)
 ///     .unexpected_bytes(1 << 20)
 ///     .topology(Topology::torus(&[4])?);
 /// assert_eq!((options.ring_entries, options.topology.boards()), (64, 4));
@@ -71,6 +94,9 @@ pub struct Options {
     pub strict: bool,
     /// Whether all collectives run in software, for comparison.
     pub software_collectives: bool,
+    /// Protection of receivers against more messages than they have room for. All ranks of a run pass
+    /// the same value.
+    pub flow_control: FlowControl,
     /// Host memory for messages that this rank has not received and its library has taken over, in
     /// bytes. Each message counts its payload and 64 bytes.
     pub unexpected_bytes: u64,
@@ -92,6 +118,7 @@ impl Default for Options {
             ring_entries: 256,
             strict: false,
             software_collectives: false,
+            flow_control: FlowControl::Credits,
             unexpected_bytes: 1 << 30,
             detection_cycles: None,
             topology: Topology::single(),
@@ -141,6 +168,13 @@ impl Options {
     #[must_use]
     pub fn ring_entries(mut self, entries: u32) -> Options {
         self.ring_entries = entries;
+        self
+    }
+
+    /// Sets [`Options::flow_control`].
+    #[must_use]
+    pub fn flow_control(mut self, control: FlowControl) -> Options {
+        self.flow_control = control;
         self
     }
 

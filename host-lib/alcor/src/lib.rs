@@ -123,7 +123,7 @@ pub use error::{AbortReason, Error, Result};
 pub use events::{Counters, Events, LastError};
 pub use failures::Agreement;
 pub use identity::identify;
-pub use job::{Job, JobError, Options, WaitReport};
+pub use job::{FlowControl, Job, JobError, Options, WaitReport};
 pub use kernel::{Kernel, KernelCommand, KernelCompletion, KernelState};
 pub use lab::Lab;
 pub use launch::Launch;

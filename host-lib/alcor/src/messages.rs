@@ -1,10 +1,11 @@
 //! Messages: sends and receives that the hardware matches.
 //!
-//! The queues of a message engine have a fixed depth. The library counts, so the hardware never
-//! refuses a message for lack of room. To each rank the library has at most as many messages under
-//! way as that rank has room for. Further messages wait in a queue per destination, and further
-//! receives wait in one queue. A message completes at its sender when a receive has taken the
-//! message. So its completion is also the credit for the next message.
+//! The queues of a message engine have a fixed depth. With [`FlowControl::Credits`](crate::FlowControl),
+//! the library counts, so the hardware never refuses a message for lack of room: to each rank the
+//! library has at most as many messages under way as that rank has room for. Further messages wait in
+//! a queue per destination, and further receives wait in one queue. A message completes at its sender
+//! when a receive has taken the message. So its completion is also the credit for the next message.
+//! [`flow`] also has the other way, which sends refused messages again.
 //!
 //! # Command ids
 //!
@@ -24,6 +25,7 @@
 mod communicator;
 mod context;
 mod engine;
+mod flow;
 mod matched;
 mod matching;
 mod message;
@@ -59,6 +61,18 @@ fn longer(pause: u64) -> u64 {
 struct Queued {
     outcome: Outcome,
     held: Held,
+    /// Serial number of a message that its destination has refused, among those to the destination.
+    serial: Option<u64>,
+}
+
+impl Queued {
+    fn new(outcome: Outcome, held: Held) -> Queued {
+        Queued {
+            outcome,
+            held,
+            serial: None,
+        }
+    }
 }
 
 /// A queue of operations that wait.
@@ -78,8 +92,7 @@ pub(crate) struct Messages {
     room: u32,
     /// Number of unexpected messages per source that this rank has room for.
     quota: u32,
-    /// Maximum number of messages of this rank's host under way to each destination.
-    credit: u32,
+    flow: flow::Flow,
     receives: VecDeque<Queued>,
     /// Waiting sends, by destination.
     sends: Vec<VecDeque<Queued>>,
@@ -122,8 +135,7 @@ impl Messages {
             room: (depth - own)
                 .saturating_sub(1)
                 .min(ring - (ring / 4).max(1)),
-            // A kernel sends one message at a time.
-            credit: quota.saturating_sub(own.min(1)).max(1),
+            flow: flow::Flow::new(options.flow_control, quota, info, nprocs),
             receives: VecDeque::new(),
             sends: (0..nprocs).map(|_| VecDeque::new()).collect(),
             waiting: 0,
@@ -155,11 +167,6 @@ impl Messages {
         }
     }
 
-    /// Number of unexpected messages per source that this rank has room for.
-    pub(crate) fn quota(&self) -> u32 {
-        self.quota
-    }
-
     /// Number of operations that wait for the end of another one.
     pub(crate) fn waiting(&self) -> u32 {
         self.waiting + self.receives.len() as u32
@@ -175,13 +182,17 @@ impl Messages {
         !self.receives.is_empty() && (!self.is_software || self.overflow.has_left())
     }
 
-    /// Time of the next probe for waiting receives.
+    /// Time of the next probe for waiting receives, or of the next repetition of refused messages.
     pub(crate) fn next_look(&self) -> Cycle {
-        if !self.looks() || self.busy {
-            Cycle(u64::MAX)
-        } else {
-            self.look_at
+        if self.busy {
+            return Cycle(u64::MAX);
         }
+        let look = if self.looks() {
+            self.look_at
+        } else {
+            Cycle(u64::MAX)
+        };
+        look.min(self.next_resumption())
     }
 
     /// Number of posted messages, receives and probes that have not completed.
@@ -204,14 +215,20 @@ impl Messages {
         self.room * 3 / 4
     }
 
-    /// Removes the waiting operations with such a descriptor.
+    /// Removes the waiting operations with such a descriptor. A message that its destination has
+    /// refused goes on without its request, because the destination waits for it.
     pub(crate) fn take_waiting(&mut self, is_wanted: impl Fn(&Descriptor) -> bool) -> Vec<Outcome> {
         let is_wanted = |queued: &Queued| queued.outcome.descriptor().is_some_and(&is_wanted);
         let mut taken = Vec::new();
         let queues = std::iter::once(&mut self.receives).chain(&mut self.sends);
         for (place, queue) in queues.enumerate() {
-            for queued in std::mem::take(queue) {
-                if is_wanted(&queued) {
+            for mut queued in std::mem::take(queue) {
+                if is_wanted(&queued) && queued.serial.is_some() {
+                    if !queued.outcome.is_given_up() {
+                        taken.push(queued.outcome.give_up());
+                    }
+                    queue.push_back(queued);
+                } else if is_wanted(&queued) {
                     self.waiting -= u32::from(place > 0);
                     taken.push(queued.outcome);
                 } else {
@@ -240,8 +257,10 @@ impl Messages {
         }
         let may_go = |&target: &usize| {
             let sent = self.sent[target];
+            let stream = &self.flow.streams[target];
             let fits = sent == 0 || self.claimed < self.share() && has_room;
-            !self.sends[target].is_empty() && sent < self.credit && fits
+            let first = self.sends[target].front();
+            first.is_some_and(|first| stream.may_send(first, sent)) && fits
         };
         (0..self.sends.len()).find(may_go).map(Line::To)
     }
@@ -275,6 +294,14 @@ impl Messages {
     }
 
     pub(crate) fn ended(&mut self, message: &Message) {
+        if let (MessageKind::Send, Some(target)) = (message.kind, message.peer) {
+            self.flow.received(target.0 as usize);
+        }
+        self.left(message);
+    }
+
+    /// Counts an operation that is no longer under way.
+    fn left(&mut self, message: &Message) {
         match (message.kind, message.peer) {
             (MessageKind::Send, Some(target)) => {
                 let sent = &mut self.sent[target.0 as usize];

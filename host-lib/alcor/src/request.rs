@@ -123,18 +123,33 @@ pub(crate) type Held = [Option<Arc<Block>>; 2];
 /// No memory is held.
 pub(crate) const NOTHING: Held = [None, None];
 
-/// An operation that has begun and is not posted, or that has failed.
+/// An operation that has begun and is not posted.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// The descriptor of an operation that is no transfer.
     other: Option<Arc<Descriptor>>,
-    promise: Promise,
+    /// `None` if the request of the operation has ended before.
+    promise: Option<Promise>,
 }
 
 impl Outcome {
-    /// Identifies the operation within its rank.
+    /// Identifies the operation within its rank; 0 if its request has ended before.
     pub(crate) fn number(&self) -> u64 {
-        self.promise.cell().number()
+        let promise = self.promise.as_ref();
+        promise.map_or(0, |promise| promise.cell().number())
+    }
+
+    /// Removes the operation from its request. The operation itself goes on.
+    pub(crate) fn give_up(&mut self) -> Outcome {
+        Outcome {
+            other: self.other.clone(),
+            promise: self.promise.take(),
+        }
+    }
+
+    /// Returns whether the request of the operation has ended before.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.promise.is_none()
     }
 
     /// Returns the message, if the operation is a message.
@@ -468,7 +483,7 @@ pub(crate) struct Outstanding {
     to_target: Vec<u32>,
     bytes: u64,
     /// Failures that their owners have not claimed yet.
-    failed: Vec<Outcome>,
+    failed: Vec<(Option<Arc<Descriptor>>, Promise)>,
     /// Collectives whose members' calls differ, and whose call this rank has not sent yet.
     differing: Vec<Arc<Descriptor>>,
     sweep_at: usize,
@@ -547,6 +562,7 @@ impl Outstanding {
         let descriptor = Arc::new(descriptor);
         let (promise, future) = self.spare.other(number, Arc::clone(&descriptor));
         let other = Some(descriptor);
+        let promise = Some(promise);
         (Outcome { other, promise }, Request::new(future))
     }
 
@@ -575,7 +591,9 @@ impl Outstanding {
             None => self.free_ids.pop()?,
             Some(_) => self.free_message_ids.pop()?,
         };
-        outcome.promise.set_posted();
+        if let Some(promise) = &outcome.promise {
+            promise.set_posted();
+        }
         if let Some(target) = outcome.target() {
             self.to_target[target.0 as usize] += 1;
         }
@@ -585,7 +603,7 @@ impl Outstanding {
             .map_or(0, |descriptor| descriptor.bytes());
         self.under_way += 1;
         self.by_id[usize::from(id)] = Place {
-            promise: Some(outcome.promise),
+            promise: outcome.promise,
             other: outcome.other,
             held,
         };
@@ -629,17 +647,15 @@ impl Outstanding {
                 completed.message = descriptor.message().copied();
             }
         }
-        if let Some(promise) = promise {
-            self.settle(Outcome { other, promise }, ended);
-        }
+        self.settle(Outcome { other, promise }, ended);
         Some(completed)
     }
 
-    /// Removes a send or receive that has not ended, and frees its id.
+    /// Removes a send or receive that is under way, and frees its id.
     pub(crate) fn withdraw(&mut self, id: u32, kind: MessageKind) -> Option<(Outcome, Held)> {
         let place = self.by_id.get_mut(id as usize)?;
         let message = place.message()?;
-        if message.kind != kind || place.promise.is_none() {
+        if message.kind != kind {
             return None;
         }
         self.bytes -= u64::from(message.length);
@@ -650,38 +666,33 @@ impl Outstanding {
         } = std::mem::take(place);
         self.free_message_ids.push(id as u16);
         self.under_way -= 1;
-        let promise = promise?;
         Some((Outcome { other, promise }, held))
-    }
-
-    /// Returns the receiver of a send under way whose request has ended ([`Outstanding::abandon`]).
-    pub(crate) fn given_up_send(&self, id: u32) -> Option<GlobalRank> {
-        let place = self.by_id.get(id as usize)?;
-        let message = place.message()?;
-        let is_given_up = message.kind == MessageKind::Send && place.promise.is_none();
-        message.peer.filter(|_| is_given_up)
     }
 
     /// Records the end of an operation that has no id.
     pub(crate) fn settle(&mut self, outcome: Outcome, ended: impl Into<Completion>) {
         let ended = ended.into();
-        outcome.promise.set(ended);
+        let Outcome { other, promise } = outcome;
+        let Some(promise) = promise else {
+            return;
+        };
+        promise.set(ended);
         if ended.is_success() {
-            self.spare.give_back(outcome.promise);
+            self.spare.give_back(promise);
         } else {
-            self.fail(outcome, ended.status);
+            self.fail(other, promise, ended.status);
         }
     }
 
     /// Keeps a failure for its owner or the next flush.
-    fn fail(&mut self, outcome: Outcome, status: Status) {
-        if let Some(other) = &outcome.other
+    fn fail(&mut self, other: Option<Arc<Descriptor>>, promise: Promise, status: Status) {
+        if let Some(other) = &other
             && matches!(**other, Descriptor::Collective(_))
             && difference(status).is_some()
         {
             self.differing.push(Arc::clone(other));
         }
-        self.failed.push(outcome);
+        self.failed.push((other, promise));
         if self.failed.len() >= self.sweep_at {
             self.sweep();
         }
@@ -694,16 +705,15 @@ impl Outstanding {
 
     /// Moves the failures of dropped requests to `unclaimed`.
     fn sweep(&mut self) {
-        for outcome in std::mem::take(&mut self.failed) {
-            let promise = &outcome.promise;
+        for (other, promise) in std::mem::take(&mut self.failed) {
             // A dropped request was claimed before or will never be claimed.
             let is_dropped = promise.is_dropped();
             if !promise.cell().is_claimed() {
                 if !is_dropped {
-                    self.failed.push(outcome);
+                    self.failed.push((other, promise));
                     continue;
                 }
-                let (cell, other) = (promise.cell(), outcome.other.as_deref());
+                let (cell, other) = (promise.cell(), other.as_deref());
                 if let Err(error) = result_of(self.origin, cell, other) {
                     let target = match other {
                         None => cell.target_and_length().0,
@@ -712,7 +722,7 @@ impl Outstanding {
                     self.unclaimed.entry(target).or_insert((0, error)).0 += 1;
                 }
             }
-            self.spare.give_back(outcome.promise);
+            self.spare.give_back(promise);
         }
         self.sweep_at = 16 + 2 * self.failed.len();
     }
@@ -771,11 +781,9 @@ impl Outstanding {
         let is_it = |place: &&mut Place| place.other.as_deref().is_some_and(&is_wanted);
         let abandoned = self.by_id.iter_mut().filter(is_it);
         let outcomes = abandoned.filter_map(|place| {
+            let promise = Some(place.promise.take()?);
             let other = place.other.clone();
-            place
-                .promise
-                .take()
-                .map(|promise| Outcome { other, promise })
+            Some(Outcome { other, promise })
         });
         outcomes.collect()
     }

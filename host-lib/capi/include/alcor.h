@@ -251,6 +251,11 @@ enum alcor_option
      * All collectives run in software, for comparison.
      */
     ALCOR_SOFTWARE = 2,
+    /**
+     * A receiver without room refuses messages, and their senders send them again, instead of
+     * keeping room for each sender. The same at all ranks.
+     */
+    ALCOR_GO_BACK_N = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

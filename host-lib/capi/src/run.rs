@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
-use alcor::{Backends, GlobalRank, Job, Launch, Options, Rank};
+use alcor::{Backends, FlowControl, GlobalRank, Job, Launch, Options, Rank};
 use alcor_farm::{ClusterBackend, FarmBackend};
 use alcor_shm::ShmBackend;
 use alcor_xdma::XdmaBackend;
@@ -80,7 +80,9 @@ fn begin(launch: Launch, options: Option<&alcor_options_t>) -> Result<alcor_rank
 }
 
 fn translated(options: &alcor_options_t) -> Result<Options> {
-    const ALL: u32 = alcor_option::ALCOR_STRICT as u32 | alcor_option::ALCOR_SOFTWARE as u32;
+    const ALL: u32 = alcor_option::ALCOR_STRICT as u32
+        | alcor_option::ALCOR_SOFTWARE as u32
+        | alcor_option::ALCOR_GO_BACK_N as u32;
     if options.flags & !ALL != 0 {
         return Err(Failure::Argument {
             what: "flags",
@@ -92,6 +94,9 @@ fn translated(options: &alcor_options_t) -> Result<Options> {
     let mut translated = Options::default()
         .strict(has(alcor_option::ALCOR_STRICT))
         .software_collectives(has(alcor_option::ALCOR_SOFTWARE));
+    if has(alcor_option::ALCOR_GO_BACK_N) {
+        translated = translated.flow_control(FlowControl::GoBackN);
+    }
     if options.watchdog_cycles != 0 {
         translated = translated.watchdog_cycles(options.watchdog_cycles);
     }

@@ -216,6 +216,9 @@ pub enum alcor_option {
     ALCOR_STRICT = 1,
     /// All collectives run in software, for comparison.
     ALCOR_SOFTWARE = 2,
+    /// A receiver without room refuses messages, and their senders send them again, instead of
+    /// keeping room for each sender. The same at all ranks.
+    ALCOR_GO_BACK_N = 4,
 }
 
 /// Rights of other ranks in a window, joined by |; 0 for no right.

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h3A3510AE;
+  localparam logic [31:0] ABI_HASH = 32'h9E0376E5;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -49,9 +49,9 @@ package alcor_abi_pkg;
     OP_X_TAG = 8'h26,
     /// Commit an accumulate: each element of the window becomes its combination with the element of the X_LENGTH bytes at X_LADDR, atomically for each element; data is x_commit, X_OPERAND is x_reduction. X_OFFSET and X_LENGTH are multiples of the element's size.
     OP_X_ACCUMULATE = 8'h27,
-    /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_message with the destination rank. Completes when a receive has taken the message.
+    /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_send. Completes when a receive has taken the message.
     OP_X_SEND = 8'h28,
-    /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must not change until the command completes. Data is x_message with the destination rank.
+    /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must not change until the command completes. Data is x_send.
     OP_X_ANNOUNCE = 8'h29,
     /// Post a receive into the X_LENGTH bytes at X_LADDR; data is x_message with the source. Completes when the message is in memory.
     OP_X_RECEIVE = 8'h2A,
@@ -490,7 +490,7 @@ package alcor_abi_pkg;
     packet_type_e ptype;
     /// Outcome.
     status_e status;
-    /// Command id.
+    /// Command id. In the refusal of a message with a serial number (message_id), the word is x_refusal.
     logic [15:0] id;
   } x_ack_t;
   // Written by the host to commit an extended command.
@@ -618,16 +618,16 @@ package alcor_abi_pkg;
     logic [25:0] tag;
   } x_tag_t;
   // Written by the host to commit the command. The id of a message or receive is below the depth of the queues (MESSAGES), and differs from the ids of the rank's other outstanding messages and receives.
-  /// Operand of X_SEND, X_ANNOUNCE, X_RECEIVE and X_PROBE.
+  /// Operand of X_RECEIVE and X_PROBE.
   typedef struct packed {
-    /// Rank: target or source.
+    /// Source rank.
     logic [7:0] rank;
     /// Context: messages and receives of different contexts never match.
     logic [7:0] context_;
     /// Command id, returned in the completion ring.
     logic [15:0] id;
   } x_message_t;
-  // Followed by the tag (word 1), the length in bytes (word 2) and the sender's command id (word 3). An eager message's payload follows, its first byte in lane 0.
+  // Followed by the tag (word 1), the length in bytes (word 2) and message_id (word 3). An eager message's payload follows, its first byte in lane 0.
   /// MESSAGE: word 0.
   typedef struct packed {
     /// Destination rank.
@@ -809,6 +809,44 @@ package alcor_abi_pkg;
     /// Tag of the message.
     logic [25:0] tag;
   } cq_message_t;
+  // The upper half-word of its entry in the completion ring has the same bits 15 to 0.
+  /// XACK that refuses a message with a serial number.
+  typedef struct packed {
+    /// Destination: the rank that has sent the message.
+    logic [7:0] dpid;
+    /// PT_XACK.
+    packet_type_e ptype;
+    /// ST_NO_ROOM.
+    status_e status;
+    /// Zero.
+    logic zero;
+    /// Sources whose messages the receiver refuses, the sender of this one included; 31 stands for 31 or more.
+    logic [4:0] line;
+    /// Command id of the message.
+    logic [9:0] id;
+  } x_refusal_t;
+  // Written by the host to commit the command. As x_message, with a serial number.
+  /// Operand of X_SEND and X_ANNOUNCE.
+  typedef struct packed {
+    /// Destination rank.
+    logic [7:0] rank;
+    /// Context.
+    logic [7:0] context_;
+    /// As in message_id.
+    logic [5:0] serial;
+    /// Command id, returned in the completion ring.
+    logic [9:0] id;
+  } x_send_t;
+  // After the refusal of a message with a serial number, the receiver refuses all messages of this source with other serial numbers, until it takes this one or number 1. Each refused message gets ST_NO_ROOM. The sender sends them again in the same order, and no later message before them. No event is raised.
+  /// MESSAGE: word 3.
+  typedef struct packed {
+    /// Serial number of the message among those from this rank to this receiver. 0: none; the message is refused for lack of room alone, and its refusal concerns no other message. 1: the first one; the receiver forgets the numbers before. After 63 comes 2.
+    logic [5:0] serial;
+    /// Not used: zero.
+    logic [9:0] unused_25_16;
+    /// Command id of the sender.
+    logic [15:0] id;
+  } message_id_t;
   // Frames are numbered by their words of 64 bytes, modulo 65536.
   /// Frame of a link: eighth word.
   typedef struct packed {

@@ -101,6 +101,8 @@
     logic        recall;
     /// Source, context and tag.
     match_t      match;
+    /// Serial number among the messages of its source to this rank, as in message_id.
+    logic [5:0]  serial;
     /// Command id of the sender.
     logic [15:0] id;
     /// Length in bytes.
@@ -181,6 +183,8 @@
     logic             arrival_ready;
     /// With `arrival_ready`: the message is refused.
     logic             arrival_refused;
+    /// With `arrival_refused`: sources whose messages are refused; 0 if the message has no serial number.
+    logic [4:0]       arrival_line;
     /// Match result of the last taken message is valid; only for a message with a payload, and for a recall.
     logic             verdict_valid;
     /// The match result.
@@ -293,4 +297,6 @@
     logic [3:0]  found;
     /// Pulse: a message is refused.
     logic        refused;
+    /// With `refused`: the message has no serial number, so its sender does not send it again.
+    logic        lost;
   } matcher_counts_t;

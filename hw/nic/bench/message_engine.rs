@@ -6,8 +6,11 @@
 //! is accepted, a message when its search begins. With a match store, searches overlap, and the order
 //! of the beginnings is the order within each queue pair. A message holds an entry from its arrival
 //! on. The entries of a pair are free from the cycle in which its acknowledgement appears.
+//!
+//! Some sources of the random benches number their messages and send those again that are refused,
+//! as the protocol of the serial numbers demands. Another source has any numbers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use alcor_abi::packets::{cq_message, x_header, x_length, x_tag};
 use alcor_abi::{PacketType, Status, rank};
@@ -119,6 +122,8 @@ struct Message {
     context: u8,
     tag: u32,
     length: u32,
+    /// Serial number among the messages of its source; 0: none.
+    serial: u8,
     /// Id of the sender's command.
     id: u16,
     /// A recall: the messages of the source that no receive has taken are dropped.
@@ -129,6 +134,86 @@ impl Message {
     /// Whether a kernel has announced the message.
     fn is_of_kernel(&self) -> bool {
         self.announce && self.id >= 1 << 15
+    }
+}
+
+/// Largest serial number. Number 2 follows it.
+const LAST_SERIAL: u8 = 63;
+/// Maximum number of messages that a sender has numbered and that are not taken.
+const MOST_UNTAKEN: usize = 62;
+
+/// A source that numbers its messages and sends those again that are refused. The sender does not
+/// use what the receiver has stored. It goes back at any time, and sends more messages until then, as
+/// a sender does that learns late of a refusal.
+#[derive(Debug, Default)]
+struct Sender {
+    /// Messages that were sent and not taken, oldest first, each with its place among all messages
+    /// of the source.
+    untaken: VecDeque<(u64, Message)>,
+    /// Number of the untaken messages that were sent since the sender last went back.
+    again: usize,
+    /// Messages that were numbered, and those that the receiver has taken.
+    sent: u64,
+    taken: u64,
+    /// The last number that was given to a message, and the one that follows number 1. The receiver
+    /// does not know which number follows another.
+    last: u8,
+    second: u8,
+    /// The sender must begin again with number 1: the receiver no longer keeps the order of the
+    /// messages before.
+    lost: bool,
+}
+
+impl Sender {
+    fn number(&mut self) -> u8 {
+        self.last = match self.last {
+            1 => self.second,
+            LAST_SERIAL => 2,
+            last => last + 1,
+        };
+        self.last
+    }
+
+    /// Numbers the untaken messages from 1 on, and goes back to the first of them.
+    fn begin_again(&mut self) {
+        (self.last, self.again, self.lost) = (0, 0, false);
+        for at in 0..self.untaken.len() {
+            self.untaken[at].1.serial = self.number();
+        }
+    }
+
+    /// The next message: an untaken one, or `message`.
+    fn next(&mut self, message: Message) -> Message {
+        if self.lost {
+            self.begin_again();
+        }
+        if self.again == MOST_UNTAKEN {
+            self.again = 0;
+        }
+        if let Some(&(_, next)) = self.untaken.get(self.again) {
+            return next;
+        }
+        Message {
+            serial: self.number(),
+            ..message
+        }
+    }
+
+    /// Processes the outcome of the message that [`Sender::next`] has returned last. The messages
+    /// are taken in order.
+    fn ended(&mut self, message: Message, refused: bool, place: &str) {
+        if self.again == self.untaken.len() {
+            self.untaken.push_back((self.sent, message));
+            self.sent += 1;
+        }
+        if refused {
+            self.again += 1;
+            return;
+        }
+        assert_eq!(self.again, 0, "{place}: taken before an older message");
+        let (number, taken) = self.untaken.pop_front().expect("a message");
+        assert_eq!((number, taken), (self.taken, message), "{place}: the order");
+        self.taken += 1;
     }
 }
 
@@ -222,6 +307,24 @@ struct Tally {
     recalled: u64,
     flushed: u64,
     refused_closed: u64,
+    /// A source is marked; a message behind the mark is refused though there is room, or the expected
+    /// one for lack of room; a mark ends by the expected message, by number 1, or by a recall.
+    marked: u64,
+    refused_order: u64,
+    refused_again: u64,
+    goes_on: u64,
+    begins_again: u64,
+    mark_recalled: u64,
+    /// Number 1 is refused, and is expected from then on in place of another number.
+    expects_first: u64,
+    /// A message without a number is taken from a marked source.
+    passes_mark: u64,
+    /// A numbered message is refused in a reset.
+    closed_numbered: u64,
+    /// Refusals while several sources are marked.
+    lines: u64,
+    /// A sender's last number is taken; number 2 follows.
+    wrapped: u64,
     copies: u64,
     fetches: u64,
     empty: u64,
@@ -315,7 +418,19 @@ struct Bench {
     times: Times,
     tally: Tally,
     refusals: u64,
+    /// Refusals of which no sender sends the message again, and pulses of `no_room_o`.
+    lost: u64,
     no_room: u64,
+    /// Of each source that is marked: number of the message that is expected.
+    expects: BTreeMap<u8, u8>,
+    /// Whether the last message to arrive was refused, and the value of `arrival_line_o`.
+    outcome: (bool, u32),
+    /// Sources that number their messages.
+    senders: BTreeMap<u8, Sender>,
+    /// Probability that they send the untaken messages again.
+    back: f64,
+    /// A source whose messages have any number.
+    any_serial: Option<u8>,
     sources: [u8; SOURCES.len()],
     contexts: [u8; CONTEXTS.len()],
     tag_values: [u32; TAGS.len()],
@@ -437,7 +552,13 @@ impl Bench {
             times: Times::default(),
             tally: Tally::default(),
             refusals: 0,
+            lost: 0,
             no_room: 0,
+            expects: BTreeMap::new(),
+            outcome: (false, 0),
+            senders: BTreeMap::new(),
+            back: 0.15,
+            any_serial: None,
             sources: SOURCES,
             contexts: CONTEXTS,
             tag_values: TAGS,
@@ -745,6 +866,8 @@ impl Bench {
     /// Processes a message that arrives.
     fn arrived(&mut self, message: Message, refused: bool) {
         let now = self.dut.cycle();
+        let line = self.word("arrival_line_o");
+        self.outcome = (refused, line);
         let place = format!("{}: {message:x?}", self.place());
         // An entry is free 3 cycles after the acknowledgement appears at the earliest, and 16 at
         // the latest, behind other messages that are dropped.
@@ -757,8 +880,17 @@ impl Bench {
         let over_quota = self.quota != NEVER && held >= self.quota;
         // The sender's fragments are longer than this engine's.
         let too_long = !message.announce && message.length > self.shape.fragment;
+        let is_numbered = message.serial != 0;
+        let expected = self.expects.get(&message.source).copied();
+        let is_expected = expected == Some(message.serial);
+        let in_order = !is_numbered || expected.is_none() || is_expected || message.serial == 1;
         if message.recall {
             assert!(!refused, "{place}: a recall is refused");
+            self.tally.mark_recalled += u64::from(expected.is_some());
+            self.expects.remove(&message.source);
+            if let Some(sender) = self.senders.get_mut(&message.source) {
+                sender.lost = true;
+            }
             self.awaits = true;
             self.hurried = false;
             let held = Held {
@@ -770,13 +902,17 @@ impl Bench {
         }
         if refused {
             assert!(
-                self.closed || over_quota || too_long || total >= self.shape.depth,
-                "{place}: refused with {total} and {held}"
+                self.closed || over_quota || too_long || total >= self.shape.depth || !in_order,
+                "{place}: refused with {total} and {held}, expected is {expected:?}"
             );
             self.refusals += 1;
+            self.refused(&message, line, &place);
+            let is_for_order = !self.closed && !over_quota && !too_long && total < self.shape.depth;
+            self.tally.refused_order += u64::from(is_for_order);
             self.tally.refused_long += u64::from(too_long);
             self.tally.refused_closed += u64::from(self.closed);
-            self.tally.refused_full += u64::from(!self.closed && !over_quota && !too_long);
+            self.tally.refused_full +=
+                u64::from(!self.closed && in_order && !over_quota && !too_long);
             self.tally.refused_quota += u64::from(over_quota);
             self.times.verdict = now;
             return;
@@ -786,6 +922,18 @@ impl Bench {
             "{place}: no room for it, {total} and {held} of {}",
             self.quota
         );
+        assert!(in_order, "{place}: taken, expected is {expected:?}");
+        if is_numbered {
+            self.tally.goes_on += u64::from(is_expected);
+            self.tally.begins_again += u64::from(expected.is_some() && !is_expected);
+            self.expects.remove(&message.source);
+            if let Some(sender) = self.senders.get_mut(&message.source) {
+                sender.ended(message, false, &place);
+                self.tally.wrapped += u64::from(message.serial == LAST_SERIAL);
+            }
+        } else {
+            self.tally.passes_mark += u64::from(expected.is_some());
+        }
         self.awaits = !message.announce && message.length > 0;
         self.hurried = false;
         let held = Held {
@@ -794,6 +942,37 @@ impl Bench {
         };
         let awaits = self.awaits;
         self.waiting.push_back(Waiting { held, awaits });
+    }
+
+    /// Checks the refusal of a message and marks its source.
+    fn refused(&mut self, message: &Message, line: u32, place: &str) {
+        let Message { source, serial, .. } = *message;
+        let expected = self.expects.get(&source).copied();
+        if serial == 0 {
+            self.lost += 1;
+            assert!(self.is("no_room_o"), "{place}: no event");
+        }
+        if serial == 0 || self.closed {
+            assert_eq!(line, 0, "{place}: sources that are marked");
+        } else {
+            if expected.is_none() || serial == 1 {
+                self.expects.insert(source, serial);
+            }
+            let marked = self.expects.len();
+            assert_eq!(line as usize, marked.min(31), "{place}: sources");
+            self.tally.marked += u64::from(expected.is_none());
+            self.tally.refused_again += u64::from(expected == Some(serial));
+            self.tally.expects_first +=
+                u64::from(expected.is_some_and(|at| at != 1) && serial == 1);
+            self.tally.lines += u64::from(marked > 1);
+        }
+        if serial != 0 {
+            self.tally.closed_numbered += u64::from(self.closed);
+            if let Some(sender) = self.senders.get_mut(&source) {
+                sender.ended(*message, true, place);
+                sender.lost |= self.closed;
+            }
+        }
     }
 
     /// Begins the search of the oldest message.
@@ -814,6 +993,7 @@ impl Bench {
             .position(|receive| receive.takes(&held.message));
         if self.is_refused(&held.message, found.is_none()) {
             self.refusals += 1;
+            self.lost += 1;
             self.tally.refused_limit += 1;
             self.drop_message(held, Way::Refused);
             self.judging = awaits.then_some((held.message, None)).or(self.judging);
@@ -1012,13 +1192,14 @@ impl Bench {
         self.hurried |= late;
         self.set("arrival_valid_i", message.is_some());
         self.set("closed_i", self.closed);
-        let fields = message.map_or([noise; 7], |message| {
+        let fields = message.map_or([noise; 8], |message| {
             [
                 message.recall.into(),
                 message.announce.into(),
                 message.source.into(),
                 message.context.into(),
                 message.tag.into(),
+                message.serial.into(),
                 message.length.into(),
                 message.id.into(),
             ]
@@ -1029,6 +1210,7 @@ impl Bench {
             "arrival_source_i",
             "arrival_context_i",
             "arrival_tag_i",
+            "arrival_serial_i",
             "arrival_length_i",
             "arrival_id_i",
         ];
@@ -1253,6 +1435,10 @@ impl Bench {
                 self.arrived(message, refused);
             }
         }
+        assert!(
+            self.no_room <= self.lost,
+            "{place}: an event of no lost message"
+        );
         self.moved(&place);
         self.completed(&place);
         self.dut.clock();
@@ -1384,10 +1570,13 @@ impl Bench {
                     .rng
                     .random_range(0..if announce { 1024 } else { 32_767 })
                     | u16::from(self.rng.random_bool(0.3)) << 15,
+                serial: 0,
                 recall: announce && self.rng.random_bool(self.drops),
             };
             if message.recall {
-                return message;
+                // The number of a recall has no meaning.
+                let serial = self.rng.random_range(0..=LAST_SERIAL);
+                return Message { serial, ..message };
             }
             // Fetches name ten bits of the id.
             let same_id = |other: &Message| {
@@ -1396,13 +1585,105 @@ impl Bench {
             let same = |held: &Held| same_id(&held.message);
             let waits = self.waiting.iter().any(|waiting| same(&waiting.held));
             let judged = self.judging.is_some_and(|(other, _)| same_id(&other));
+            let mut senders = self.senders.values();
+            let untaken =
+                senders.any(|sender| sender.untaken.iter().any(|(_, other)| same_id(other)));
             if !waits
                 && !judged
+                && !untaken
                 && !self.unexpected.iter().any(same)
                 && !self.pairs.iter().any(|pair| same(&pair.held))
             {
-                return message;
+                return self.numbered(message);
             }
+        }
+    }
+
+    /// The message with the serial number that its source gives it, or in its place one that the
+    /// source sends again.
+    fn numbered(&mut self, message: Message) -> Message {
+        if self.any_serial == Some(message.source) {
+            // Few numbers, among them the first and the last ones.
+            let few = [
+                0,
+                1,
+                2,
+                3,
+                LAST_SERIAL - 1,
+                LAST_SERIAL,
+                self.rng.random_range(0..=LAST_SERIAL),
+            ];
+            let serial = *few.choose(&mut *self.rng).expect("some");
+            return Message { serial, ..message };
+        }
+        // A kernel numbers no message.
+        let is_of_kernel = self.rng.random_bool(0.1);
+        let Some(sender) = self.senders.get_mut(&message.source) else {
+            return message;
+        };
+        if is_of_kernel {
+            return message;
+        }
+        if !sender.untaken.is_empty() {
+            if self.rng.random_bool(self.back / 5.0) {
+                sender.begin_again();
+            } else if self.rng.random_bool(self.back) {
+                sender.again = 0;
+            }
+        }
+        if sender.again == 0 {
+            // What does not fit into a fragment is announced when it is sent again.
+            for (_, message) in &mut sender.untaken {
+                message.announce |= message.length > self.shape.fragment;
+            }
+        }
+        sender.next(message)
+    }
+
+    /// Chooses the sources that number their messages. They begin with number 1.
+    fn choose_senders(&mut self) {
+        let second = *[2, 50, 60, LAST_SERIAL]
+            .choose(&mut *self.rng)
+            .expect("some");
+        let chosen = [1, 2].map(|at| {
+            let sender = Sender {
+                second,
+                ..Sender::default()
+            };
+            (self.sources[at], sender)
+        });
+        self.senders = chosen.into();
+        let other = self.sources[4];
+        self.any_serial = (!self.senders.contains_key(&other)).then_some(other);
+    }
+
+    /// Sends the untaken messages of all sources again until they are taken.
+    fn send_again(&mut self) {
+        self.quota = NEVER;
+        self.register(rank::MESSAGE_QUOTA, NEVER);
+        for at in 0..self.shape.pairs * usize::from(self.shape.matchers > 0) {
+            self.limit(at, NEVER, NEVER);
+        }
+        self.clean();
+        let sources: Vec<u8> = self.senders.keys().copied().collect();
+        for source in sources {
+            loop {
+                let sender = self.senders.get_mut(&source).expect("a sender");
+                let Some(&(_, mut message)) = sender.untaken.front() else {
+                    break;
+                };
+                message.announce |= message.length > self.shape.fragment;
+                sender.untaken[0].1 = message;
+                sender.again = 0;
+                let message = sender.next(message);
+                self.arrivals.push(message);
+                self.settle();
+                if self.outcome.0 {
+                    self.clean();
+                }
+            }
+            let sender = &self.senders[&source];
+            assert_eq!(sender.taken, sender.sent, "messages of {source}");
         }
     }
 
@@ -1653,7 +1934,7 @@ impl Bench {
             (self.tally.by_message, self.tally.by_receive)
         );
         assert_eq!(u64::from(self.read(rank::MESSAGES_REFUSED)), self.refusals);
-        assert_eq!(self.no_room, self.refusals);
+        assert_eq!(self.no_room, self.lost);
         assert!(self.fragments.is_empty());
     }
 }
@@ -1661,6 +1942,7 @@ impl Bench {
 fn random(shape: Shape, rounds: u64) {
     let mut bench = Bench::new(shape, "message_engine_random");
     bench.fail = true;
+    bench.choose_senders();
     for round in 0..rounds {
         bench.set_paces();
         bench.tags = bench.rng.random_range(1..=TAGS.len());
@@ -1677,13 +1959,18 @@ fn random(shape: Shape, rounds: u64) {
         }
         let receives = *[0.6, 0.95].choose(&mut *bench.rng).expect("some");
         bench.drops = [0.0, 0.04, 0.2][round as usize % 3];
+        bench.back = *[0.005, 0.2, 0.5, 0.8]
+            .choose(&mut *bench.rng)
+            .expect("some");
         bench.traffic(800, commands, arrivals, receives);
         bench.closed = false;
         bench.at_ease();
         bench.settle();
         if round % 4 == 3 {
+            bench.send_again();
             bench.clean();
             bench.choose_values();
+            bench.choose_senders();
             bench.roomy ^= true;
         }
         let depth = shape.depth as u32;
@@ -1705,6 +1992,7 @@ fn random(shape: Shape, rounds: u64) {
         bench.settle();
         bench.quota = quota;
     }
+    bench.send_again();
     bench.clean();
     let tally = bench.tally;
     let often = [
@@ -1712,6 +2000,17 @@ fn random(shape: Shape, rounds: u64) {
         tally.refused_quota,
         tally.refused_long,
         tally.refused_closed,
+        tally.marked,
+        tally.refused_order,
+        tally.refused_again,
+        tally.goes_on,
+        tally.begins_again,
+        tally.mark_recalled,
+        tally.expects_first,
+        tally.passes_mark,
+        tally.closed_numbered,
+        tally.lines,
+        tally.wrapped,
         tally.recalled,
         tally.flushed,
         tally.direct,
@@ -1731,7 +2030,7 @@ fn random(shape: Shape, rounds: u64) {
         bench.crowded[1],
     ];
     assert!(often.iter().all(|&some| some > rounds / 8), "{tally:?}");
-    assert!(tally.late_met > rounds / 20, "{tally:?}");
+    assert!(tally.late_met > rounds / 40, "{tally:?}");
     assert_eq!(
         tally.refused_limit > rounds / 8,
         shape.matchers > 0,
@@ -1795,6 +2094,8 @@ fn resets(shape: Shape) {
         bench.drops = [0.0, 0.1][round as usize / 2 % 2];
         // The reset ends fetches of any length.
         bench.vast = round % 3 == 1;
+        // The receiver has forgotten all numbers, and so have the senders.
+        bench.choose_senders();
         let cycles = bench.rng.random_range(1..600);
         bench.traffic(cycles, 0.4, 0.4, 0.8);
         if round % 3 == 2 {
@@ -1817,6 +2118,7 @@ const PLAIN: Message = Message {
     context: 0,
     tag: 0,
     length: 0,
+    serial: 0,
     id: 0,
     recall: false,
 };
@@ -1851,6 +2153,182 @@ fn message_engine_full() {
         bench.settle();
         assert_eq!((bench.unexpected.len(), bench.refusals), (1, 10));
     }
+}
+
+/// After a refusal, the messages of the source that have other serial numbers are refused until the
+/// refused one, number 1 or a recall comes.
+#[test]
+fn message_engine_streams() {
+    for shape in [TINY, TINY_STORE] {
+        streams(shape);
+    }
+}
+
+fn streams(shape: Shape) {
+    let mut bench = Bench::new(shape, "message_engine_streams");
+    let mut id = 0;
+    /// Whether the message is refused, and then the value of `arrival_line_o`.
+    type Outcome = (bool, u32);
+    const TAKEN: Outcome = (false, 0);
+    fn refused(line: u32) -> Outcome {
+        (true, line)
+    }
+    let mut send = |bench: &mut Bench, source: u8, serials: &[u8]| -> Vec<Outcome> {
+        let send = |&serial: &u8| {
+            id = (id + 1) % 1024;
+            bench.arrivals.push(Message {
+                source,
+                serial,
+                id,
+                ..PLAIN
+            });
+            bench.settle();
+            match bench.outcome {
+                (true, line) => refused(line),
+                (false, _) => TAKEN,
+            }
+        };
+        serials.iter().map(send).collect()
+    };
+    fn receive(bench: &mut Bench, count: usize) {
+        for _ in 0..count {
+            bench.commands.push(Command {
+                op: Op::Receive,
+                source: None,
+                context: 0,
+                tag: None,
+                address: 64,
+                capacity: 64,
+                id: 3,
+                defer: false,
+            });
+            bench.settle();
+        }
+    }
+    fn recall(bench: &mut Bench, source: u8) {
+        bench.arrivals.push(Message {
+            recall: true,
+            serial: 9,
+            source,
+            ..PLAIN
+        });
+        bench.settle();
+    }
+    let depth = shape.depth as u8;
+    let full: Vec<u8> = (1..=depth).collect();
+    assert_eq!(send(&mut bench, 7, &full), vec![TAKEN; full.len()]);
+    // A message without a number marks no source.
+    assert_eq!(send(&mut bench, 6, &[0]), [refused(0)]);
+    // Number 9 is refused, and number 10 behind it though there is room by then.
+    assert_eq!(send(&mut bench, 7, &[9]), [refused(1)]);
+    receive(&mut bench, 3);
+    assert_eq!(send(&mut bench, 7, &[10, 11, 8, 63]), [refused(1); 4]);
+    // Other sources go on, as do messages without a number.
+    assert_eq!(send(&mut bench, 6, &[5, 6]), [TAKEN; 2]);
+    assert_eq!(send(&mut bench, 7, &[0]), [TAKEN]);
+    // The refused message is refused again for lack of room, and its number remains.
+    assert_eq!(send(&mut bench, 7, &[9, 10]), [refused(1); 2]);
+    // So is a message without a number, which says nothing of the mark.
+    assert_eq!(send(&mut bench, 7, &[0]), [refused(0)]);
+    // Three sources are marked.
+    assert_eq!(send(&mut bench, 6, &[7, 8]), [refused(2); 2]);
+    assert_eq!(send(&mut bench, 135, &[63, 2]), [refused(3); 2]);
+    receive(&mut bench, 5);
+    assert_eq!(
+        send(&mut bench, 7, &[10, 0, 10]),
+        [refused(3), TAKEN, refused(3)]
+    );
+    assert_eq!(send(&mut bench, 7, &[9, 10]), [TAKEN; 2]);
+    assert_eq!(send(&mut bench, 6, &[8, 7, 8]), [refused(2), TAKEN, TAKEN]);
+    // A recall of another source leaves the mark, that of the source clears it.
+    recall(&mut bench, 134);
+    assert_eq!(send(&mut bench, 135, &[2]), [refused(1)]);
+    recall(&mut bench, 135);
+    let waiting = bench.unexpected.len();
+    receive(&mut bench, waiting);
+    assert_eq!(send(&mut bench, 135, &[2]), [TAKEN]);
+    bench.clean();
+    // Number 1 is taken in place of the stored number.
+    assert_eq!(send(&mut bench, 7, &full), vec![TAKEN; full.len()]);
+    assert_eq!(send(&mut bench, 7, &[30, 31]), [refused(1); 2]);
+    receive(&mut bench, 3);
+    assert_eq!(
+        send(&mut bench, 7, &[31, 1, 2, 31]),
+        [refused(1), TAKEN, TAKEN, TAKEN]
+    );
+    // Where number 1 is refused, it is stored, and the number before it is forgotten.
+    assert_eq!(send(&mut bench, 7, &[40, 1, 2]), [refused(1); 3]);
+    receive(&mut bench, 3);
+    assert_eq!(
+        send(&mut bench, 7, &[40, 2, 1, 2]),
+        [refused(1), refused(1), TAKEN, TAKEN]
+    );
+    bench.clean();
+    // A reset refuses messages, and marks no source; a recall clears a mark meanwhile.
+    assert_eq!(send(&mut bench, 7, &full), vec![TAKEN; full.len()]);
+    assert_eq!(send(&mut bench, 7, &[20]), [refused(1)]);
+    bench.closed = true;
+    assert_eq!(send(&mut bench, 7, &[20, 1]), [refused(0); 2]);
+    assert_eq!(send(&mut bench, 6, &[20, 1, 0]), [refused(0); 3]);
+    bench.closed = false;
+    receive(&mut bench, 3);
+    assert_eq!(send(&mut bench, 6, &[21]), [TAKEN]);
+    // The mark of before the reset remains.
+    assert_eq!(send(&mut bench, 7, &[2, 20]), [refused(1), TAKEN]);
+    bench.clean();
+    // A sender whose numbers all belong to refused messages: each is taken in its turn alone.
+    let numbers: Vec<u8> = (5..=LAST_SERIAL).chain(2..5).collect();
+    assert_eq!(send(&mut bench, 0, &full), vec![TAKEN; full.len()]);
+    assert_eq!(
+        send(&mut bench, 7, &numbers),
+        vec![refused(1); MOST_UNTAKEN]
+    );
+    bench.clean();
+    assert_eq!(
+        send(&mut bench, 7, &numbers[1..]),
+        vec![refused(1); MOST_UNTAKEN - 1]
+    );
+    for &serial in &numbers {
+        assert_eq!(send(&mut bench, 7, &[serial]), [TAKEN]);
+        receive(&mut bench, 1);
+    }
+    // A message that is too long marks its source, too.
+    let long = Message {
+        announce: false,
+        length: shape.fragment + 1,
+        serial: 50,
+        ..PLAIN
+    };
+    bench.arrivals.push(long);
+    bench.settle();
+    assert_eq!(bench.outcome, (true, 1));
+    assert_eq!(
+        send(&mut bench, 1, &[51, 50, 51]),
+        [refused(1), TAKEN, TAKEN]
+    );
+    bench.clean();
+    // The number of marked sources ends at 31.
+    assert_eq!(send(&mut bench, 0, &full), vec![TAKEN; full.len()]);
+    for source in 1..=40 {
+        assert_eq!(
+            send(&mut bench, source, &[source]),
+            [refused(u32::from(source).min(31))]
+        );
+    }
+    receive(&mut bench, full.len());
+    for source in (1..=40).rev() {
+        let line = u32::from(source).min(31);
+        assert_eq!(
+            send(&mut bench, source, &[41, source]),
+            [refused(line), TAKEN]
+        );
+        receive(&mut bench, 1);
+    }
+    assert!(bench.expects.is_empty());
+    bench.clean();
+    let lost = bench.lost;
+    assert_eq!((lost, bench.no_room), (3, 3));
+    assert!(bench.refusals > lost);
 }
 
 /// As many messages as there are entries wait for their search. A recall behind them waits for a

@@ -41,7 +41,7 @@ module message_engine_bench #(
     input  logic [11:0]       read_offset_i,
     /// Host: value of the register, in the same cycle; 0 for registers of other blocks.
     output logic [31:0]       read_data_o,
-    /// Pulse: a message is refused for lack of room.
+    /// Pulse: a message without a serial number is refused, or one beyond the limit of its queue pair.
     output logic              no_room_o,
     /// Host: at least MESSAGE_WAKE unexpected messages wait.
     output logic              crowded_o,
@@ -82,6 +82,8 @@ module message_engine_bench #(
     output logic              arrival_ready_o,
     /// The arriving message is refused.
     output logic              arrival_refused_o,
+    /// With `arrival_refused_o`: sources whose messages are refused; 0 if the message has no serial number.
+    output logic [4:0]        arrival_line_o,
     /// The payload that waits for its match result must leave now.
     input  logic              late_i,
     /// A message begins its search, or a recall begins.
@@ -94,6 +96,8 @@ module message_engine_bench #(
     input  logic [7:0]        arrival_context_i,
     /// Tag of the message.
     input  logic [25:0]       arrival_tag_i,
+    /// Serial number of the message.
+    input  logic [5:0]        arrival_serial_i,
     /// Length of the message in bytes.
     input  logic [31:0]       arrival_length_i,
     /// Command id of the message's sender.
@@ -192,13 +196,14 @@ module message_engine_bench #(
   };
   assign to_engine = {
     arrival_valid_i, arrival_announce_i, arrival_recall_i, arrival_source_i, arrival_context_i, arrival_tag_i,
-    arrival_id_i, arrival_length_i, late_i, verdict_ready_i, fetch_lookup_i, fetch_id_i, copy_ready_i, ack_ready_i, stored_i,
-    direct_i, direct_status_i, direct_receive_i
+    arrival_serial_i, arrival_id_i, arrival_length_i, late_i, verdict_ready_i, fetch_lookup_i, fetch_id_i, copy_ready_i,
+    ack_ready_i, stored_i, direct_i, direct_status_i, direct_receive_i
   };
   assign moved = {moved_i, moved_status_i, moved_receive_i};
 
   assign arrival_ready_o     = from_engine.arrival_ready;
   assign arrival_refused_o   = from_engine.arrival_refused;
+  assign arrival_line_o      = from_engine.arrival_line;
   assign begins_o            = u_engine.g_matcher.u_matcher.pops;
   assign verdict_valid_o     = from_engine.verdict_valid;
   assign verdict_o           = from_engine.verdict.kind;

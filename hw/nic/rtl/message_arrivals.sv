@@ -7,8 +7,9 @@ import alcor_abi_pkg::*;
 ///
 /// A message takes its entry when it arrives, and waits in a FIFO for its search. Its entry comes
 /// from a free list and is also the number of the fragment that its payload may be stored in. The
-/// entry is free again when the message is delivered. A message without an entry is refused. A
-/// recall takes a place in the FIFO and no entry.
+/// entry is free again when the message is delivered. A message without an entry is refused, and so
+/// are those after it that have serial numbers (`message_streams`). A recall takes a place in the FIFO and no
+/// entry.
 ///
 /// At most one message waits for its verdict: the one that has arrived last, if it has a payload or
 /// is a recall. With `late_i` the payload goes to the fragment, whatever the search finds later.
@@ -47,6 +48,8 @@ module message_arrivals #(
     output logic                            arrival_ready_o,
     /// The message is refused and dropped, because there is no room.
     output logic                            arrival_refused_o,
+    /// With `arrival_refused_o`: sources whose messages are refused; 0 if the message has no serial number.
+    output logic [4:0]                      arrival_line_o,
     /// The message. The verdict on a recall is a refusal.
     input  alcor_abi_pkg::arrival_t         arrival_i,
     /// The payload that waits for its verdict must leave now.
@@ -105,13 +108,13 @@ module message_arrivals #(
 );
 
   // ------------------------------------------------------------------------------------- admission
-  logic admits, known, room, entry_room, fits, has_payload, waiting_room;
+  logic admits, known, room, entry_room, fits, in_order, has_payload, waiting_room;
   logic [7:0] source_q;
   logic [EntryW-1:0] entry, waiting_entry;
 
   // A sender's fragments may be longer than this engine's: a message must not run over the next entry's.
   assign fits        = arrival_i.announce || arrival_i.length <= 32'(FRAGMENT);
-  assign room        = entry_room && fits;
+  assign room        = entry_room && fits && in_order;
   assign has_payload = !arrival_i.announce && arrival_i.length[LengthW-1:0] != '0;
   // The count of the source was read a cycle before.
   assign known             = source_q == arrival_i.match.source && !sweep_i;
@@ -122,6 +125,21 @@ module message_arrivals #(
   assign message_o.entry   = 10'(entry);
 
   always_ff @(posedge clk_i) source_q <= arrival_i.match.source;
+
+  message_streams u_streams (
+      .clk_i      (clk_i),
+      .rst_ni     (rst_ni),
+      .sweep_i    (sweep_i),
+      .sweep_row_i(sweep_row_i[7:0]),
+      .closed_i   (closed_i),
+      .source_i   (arrival_i.match.source),
+      .serial_i   (arrival_i.serial),
+      .in_order_o (in_order),
+      .line_o     (arrival_line_o),
+      .taken_i    (admits && !arrival_i.recall),
+      .refused_i  (arrival_valid_i && arrival_ready_o && arrival_refused_o),
+      .recalled_i (admits && arrival_i.recall)
+  );
 
   // Messages that wait have entries, so there is room for all of them, but for the place of a recall.
   fifo #(.WIDTH(1 + EntryW + MatchW), .DEPTH(DEPTH), .BLOCK_RAM(DEPTH >= 128)) u_waiting (

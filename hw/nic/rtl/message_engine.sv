@@ -104,7 +104,7 @@ module message_engine #(
   logic crowded_q;
   alcor_abi_pkg::rank_queue_pair_state_t pair_state;
 
-  assign no_room_o = counts.refused;
+  assign no_room_o = counts.refused && counts.lost;
   assign crowded_o = crowded_q;
 
   always_ff @(posedge clk_i) begin
@@ -170,6 +170,7 @@ module message_engine #(
   alcor_abi_pkg::retire_t retire;
   logic probed_valid, probed_ready, received_valid, received_ready;
   alcor_abi_pkg::received_t probed, received;
+  logic [4:0] arrival_line;
   logic arrival_ready, arrival_refused, verdict_valid, copy_valid, ack_valid;
   alcor_abi_pkg::verdict_t verdict;
   alcor_abi_pkg::copy_t copy;
@@ -194,6 +195,7 @@ module message_engine #(
         .arrival_valid_i  (port_i.arrival_valid),
         .arrival_ready_o  (arrival_ready),
         .arrival_refused_o(arrival_refused),
+        .arrival_line_o   (arrival_line),
         .arrival_i        (port_i.arrival),
         .late_i           (port_i.late),
         .verdict_valid_o  (verdict_valid),
@@ -247,6 +249,7 @@ module message_engine #(
         .arrival_valid_i  (port_i.arrival_valid),
         .arrival_ready_o  (arrival_ready),
         .arrival_refused_o(arrival_refused),
+        .arrival_line_o   (arrival_line),
         .arrival_i        (port_i.arrival),
         .late_i           (port_i.late),
         .verdict_valid_o  (verdict_valid),
@@ -312,6 +315,7 @@ module message_engine #(
   always_comb begin
     port_o.arrival_ready   = arrival_ready;
     port_o.arrival_refused = arrival_refused;
+    port_o.arrival_line    = arrival_line;
     port_o.verdict_valid   = verdict_valid;
     port_o.verdict         = verdict;
     port_o.fetch           = fetch;

@@ -52,6 +52,8 @@ module message_matcher #(
     output logic                             arrival_ready_o,
     /// The message is refused and dropped, because there is no room.
     output logic                             arrival_refused_o,
+    /// With `arrival_refused_o`: sources whose messages are refused; 0 if the message has no serial number.
+    output logic [4:0]                       arrival_line_o,
     /// The message. A recall drops the waiting messages of its source; its verdict is a refusal.
     input  alcor_abi_pkg::arrival_t          arrival_i,
     /// The payload that waits for its verdict must leave now.
@@ -147,6 +149,7 @@ module message_matcher #(
       .arrival_valid_i  (arrival_valid_i),
       .arrival_ready_o  (arrival_ready_o),
       .arrival_refused_o(arrival_refused_o),
+      .arrival_line_o   (arrival_line_o),
       .arrival_i        (arrival_i),
       .late_i           (late_i),
       .verdict_valid_o  (verdict_valid_o),
@@ -276,6 +279,7 @@ module message_matcher #(
   assign counts_o.posted     = 16'(posted);
   assign counts_o.unexpected = 16'(unexpected);
   assign counts_o.refused    = arrival_valid_i && arrival_ready_o && arrival_refused_o;
+  assign counts_o.lost       = arrival_i.serial == '0;
   assign counts_o.found = {state_q == StPosting && unexpected_done && unexpected_found && !unexpected_unit,
                            state_q == StPosting && unexpected_done && unexpected_found && unexpected_unit,
                            message_result && posted_found && !posted_unit,

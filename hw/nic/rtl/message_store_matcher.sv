@@ -64,6 +64,8 @@ module message_store_matcher #(
     output logic                             arrival_ready_o,
     /// The message is refused and dropped, because there is no room.
     output logic                             arrival_refused_o,
+    /// With `arrival_refused_o`: sources whose messages are refused; 0 if the message has no serial number.
+    output logic [4:0]                       arrival_line_o,
     /// The message. A recall drops the waiting messages of its source; its verdict is a refusal.
     input  alcor_abi_pkg::arrival_t          arrival_i,
     /// The payload that waits for its verdict must leave now.
@@ -156,6 +158,7 @@ module message_store_matcher #(
       .arrival_valid_i  (arrival_valid_i),
       .arrival_ready_o  (arrival_ready_o),
       .arrival_refused_o(arrival_refused_o),
+      .arrival_line_o   (arrival_line_o),
       .arrival_i        (arrival_i),
       .late_i           (late_i),
       .verdict_valid_o  (verdict_valid_o),
@@ -416,6 +419,8 @@ module message_store_matcher #(
   assign counts_o.posted     = posted_q;
   assign counts_o.unexpected = unexpected_q;
   assign counts_o.refused    = (arrival_valid_i && arrival_ready_o && arrival_refused_o) || (done && refused && is_message);
+  // A message beyond its pair's limit has left its serial number behind.
+  assign counts_o.lost       = (arrival_i.serial == '0) || (done && refused && is_message);
   assign counts_o.found      = {done && matched && port_q, 1'b0, done && matched && is_message, 1'b0};
 
   // The completion on offer stays: a receive with a wrong id is refused while no other completion is on offer.

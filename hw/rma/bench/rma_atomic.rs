@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use alcor_abi::packets::{
-    get_header1, get_header2, message, put_header, x_accumulate, x_ack, x_atomic, x_data, x_header,
-    x_length, x_old, x_operation, x_reduction,
+    get_header1, get_header2, message, message_id, put_header, x_accumulate, x_ack, x_atomic,
+    x_data, x_header, x_length, x_old, x_operation, x_reduction, x_refusal,
 };
 use alcor_abi::{AccumulateOperation, AtomicOperation, Datatype, PacketType, Status};
 use alcor_hw_bench::{Answers, Pace, Random, Recipe, Sink, Source, soak};
@@ -95,6 +95,7 @@ enum Packet {
         announce: bool,
         context: u8,
         tag: u32,
+        serial: u32,
         from: u8,
         id: u16,
         data: Vec<u8>,
@@ -110,6 +111,8 @@ enum Fate {
     /// The message is refused, while the rank is being reset or not.
     Refused {
         closed: bool,
+        /// Number of sources whose messages the engine refuses.
+        line: u32,
     },
     Nothing,
     Store {
@@ -127,9 +130,12 @@ enum Fate {
 struct Arrival {
     announce: bool,
     matching: u64,
+    serial: u32,
     id: u16,
     length: u32,
     refused: bool,
+    /// Number of sources whose messages the engine refuses.
+    line: u32,
     closed: bool,
     /// Kind, receive, address and bytes.
     verdict: Option<[u32; 4]>,
@@ -306,6 +312,7 @@ impl Packet {
                 announce,
                 context,
                 tag,
+                serial,
                 from,
                 id,
                 data,
@@ -316,7 +323,8 @@ impl Packet {
                     | message::ANNOUNCE.put(u32::from(*announce))
                     | message::SRC.put(u32::from(*from))
                     | message::CONTEXT.put(u32::from(*context));
-                let words = vec![head, *tag, data.len() as u32, u32::from(*id)];
+                let id = message_id::SERIAL.put(*serial) | message_id::ID.put(u32::from(*id));
+                let words = vec![head, *tag, data.len() as u32, id];
                 let payload = if *announce { &[][..] } else { data };
                 (words, laid_out(0, payload))
             }
@@ -845,6 +853,7 @@ impl Bench {
                 announce,
                 context,
                 tag,
+                serial,
                 from,
                 id,
                 data,
@@ -864,30 +873,33 @@ impl Bench {
                         receive,
                     } => Some([2, receive.into(), address, kept]),
                 };
-                let (refused, closed) = match *fate {
-                    Fate::Refused { closed } => (true, closed),
-                    _ => (false, self.rng.random()),
+                let (refused, closed, line) = match *fate {
+                    Fate::Refused { closed, line } => (true, closed, line),
+                    _ => (false, self.rng.random(), self.rng.random_range(0..1 << 5)),
                 };
                 self.arrivals.push_back(Arrival {
                     announce: *announce,
                     matching: u64::from(*from) << 34
                         | u64::from(*context) << 26
                         | u64::from(*tag & ((1 << 26) - 1)),
+                    serial: *serial,
                     id: *id,
                     length,
                     refused,
+                    line,
                     closed,
                     verdict,
                 });
                 self.malformed += u64::from(*surplus);
                 match *fate {
-                    Fate::Refused { closed } => {
+                    Fate::Refused { closed, line } => {
                         let status = if closed {
                             Status::RankReset
                         } else {
                             Status::NoRoom
                         };
-                        let ack = vec![ack(status, *from, *id)];
+                        let line = x_refusal::LINE.put(line);
+                        let ack = vec![ack(status, *from, *id) | line];
                         self.acks.push_back((ack, self.bytes_due));
                     }
                     Fate::Store { address } if waits => {
@@ -1090,6 +1102,8 @@ impl Bench {
         let fate = match self.rng.random_range(0..5) {
             0 => Fate::Refused {
                 closed: self.rng.random(),
+                // Bit 14 of an id tells acknowledgements of the engine from others.
+                line: self.rng.random_range(0..1 << 4),
             },
             1 => Fate::Nothing,
             2 => Fate::Store { address },
@@ -1103,6 +1117,7 @@ impl Bench {
             announce: self.rng.random_bool(0.3),
             context: self.rng.random(),
             tag: self.rng.random(),
+            serial: self.rng.random_range(0..1 << 6),
             from,
             id,
             data,
@@ -1296,12 +1311,13 @@ impl Bench {
     fn drive_engine(&mut self) {
         let noise: u64 = self.rng.random();
         let ready = self.arrival_pace.ready(&mut *self.rng);
-        let (refused, closed) = match self.arrivals.front() {
-            Some(arrival) => (arrival.refused, arrival.closed),
-            None => (noise & 1 == 1, noise & 2 == 2),
+        let (refused, closed, line) = match self.arrivals.front() {
+            Some(arrival) => (arrival.refused, arrival.closed, arrival.line),
+            None => (noise & 1 == 1, noise & 2 == 2, noise as u32 >> 2 & 0x1f),
         };
         self.block.set("arrival_ready_i", ready);
         self.block.set("arrival_refused_i", refused);
+        self.block.set("arrival_line_i", line);
         self.block.set("closed_i", closed);
         let verdict = self.verdict.filter(|_| noise >> 8 & 3 != 0);
         let [kind, receive, address, bytes] = verdict.unwrap_or([noise as u32; 4]);
@@ -1338,12 +1354,14 @@ impl Bench {
             let expected = (
                 u64::from(arrival.announce),
                 arrival.matching,
+                arrival.serial,
                 arrival.id.into(),
                 arrival.length,
             );
             let found = (
                 self.block.get("arrival_kind_o"),
                 self.block.get("arrival_match_o"),
+                self.block.word("arrival_serial_o"),
                 self.block.word("arrival_id_o"),
                 self.block.word("arrival_length_o"),
             );

@@ -42,8 +42,10 @@ module rma_atomic_bench (
     output logic [2:0]       target_arrival_valid_o,
     input  logic [2:0]       target_arrival_ready_i,
     input  logic [2:0]       target_arrival_refused_i,
+    input  logic [2:0][4:0]  target_arrival_line_i,
     output logic [2:0][1:0]  target_arrival_kind_o,
     output logic [2:0][41:0] target_arrival_match_o,
+    output logic [2:0][5:0]  target_arrival_serial_o,
     output logic [2:0][15:0] target_arrival_id_o,
     output logic [2:0][31:0] target_arrival_length_o,
     input  logic [2:0]       target_verdict_valid_i,
@@ -81,6 +83,7 @@ module rma_atomic_bench (
       engine                 = '0;
       engine.arrival_ready   = target_arrival_ready_i[g];
       engine.arrival_refused = target_arrival_refused_i[g];
+      engine.arrival_line    = target_arrival_line_i[g];
       engine.verdict_valid   = target_verdict_valid_i[g];
       engine.verdict         = {target_verdict_i[g], target_verdict_receive_i[g], target_verdict_address_i[g],
                                 target_verdict_bytes_i[g]};
@@ -91,6 +94,7 @@ module rma_atomic_bench (
     assign target_arrival_valid_o[g]     = to_engine.arrival_valid;
     assign target_arrival_kind_o[g]      = {to_engine.arrival.recall, to_engine.arrival.announce};
     assign target_arrival_match_o[g]     = to_engine.arrival.match;
+    assign target_arrival_serial_o[g]    = to_engine.arrival.serial;
     assign target_arrival_id_o[g]        = to_engine.arrival.id;
     assign target_arrival_length_o[g]    = to_engine.arrival.length;
     assign target_verdict_ready_o[g]     = to_engine.verdict_ready;

@@ -163,10 +163,12 @@ module rma_bench (
     output logic [3:0][7:0]       packet_arrival_source_o,
     output logic [3:0][7:0]       packet_arrival_context_o,
     output logic [3:0][25:0]      packet_arrival_tag_o,
+    output logic [3:0][5:0]       packet_arrival_serial_o,
     output logic [3:0][31:0]      packet_arrival_length_o,
     output logic [3:0][15:0]      packet_arrival_id_o,
     input  logic [3:0]            packet_arrival_ready_i,
     input  logic [3:0]            packet_arrival_refused_i,
+    input  logic [3:0][4:0]       packet_arrival_line_i,
     output logic [3:0]            packet_late_o,
     input  logic [3:0]            packet_full_i,
     input  logic [3:0]            packet_verdict_valid_i,
@@ -525,6 +527,7 @@ module rma_bench (
 
       assign engine.arrival_ready   = packet_arrival_ready_i[g];
       assign engine.arrival_refused = packet_arrival_refused_i[g];
+      assign engine.arrival_line    = packet_arrival_line_i[g];
       assign engine.verdict_valid   = packet_verdict_valid_i[g];
       assign engine.verdict         = {packet_verdict_i[g], packet_verdict_receive_i[g], packet_verdict_address_i[g],
                                        packet_verdict_bytes_i[g]};
@@ -624,6 +627,7 @@ module rma_bench (
     assign packet_arrival_source_o[g]     = to_engine.arrival.match.source;
     assign packet_arrival_context_o[g]    = to_engine.arrival.match.context_;
     assign packet_arrival_tag_o[g]        = to_engine.arrival.match.tag;
+    assign packet_arrival_serial_o[g]     = to_engine.arrival.serial;
     assign packet_arrival_length_o[g]     = to_engine.arrival.length;
     assign packet_arrival_id_o[g]         = to_engine.arrival.id;
     assign packet_write_drop_o[g]         = write_task.drop;

@@ -8,10 +8,17 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use alcor_abi::packets::{cq_entry, message, x_commit, x_header, x_message, x_tag};
+use alcor_abi::packets::{
+    cq_entry, message, message_id, x_ack, x_commit, x_header, x_message, x_refusal, x_send, x_tag,
+};
 use alcor_abi::{Opcode, PacketType, Status, board, command, rank};
 use alcor_hw_bench::{Answers, Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
+
+#[path = "rma_messages/streams.rs"]
+mod streams;
+
+use streams::{alone, streams};
 
 const RANKS: usize = 2;
 const NODE_BYTES: u32 = 65_536;
@@ -44,6 +51,8 @@ struct Config {
     head: u64,
     tasks: u64,
     latency: usize,
+    /// Whether the ranks have kernels.
+    kernel: bool,
 }
 
 const USUAL: Config = Config {
@@ -53,6 +62,7 @@ const USUAL: Config = Config {
     head: 16,
     tasks: 16,
     latency: 1,
+    kernel: false,
 };
 const SMALLEST: Config = Config {
     payload: 64,
@@ -61,6 +71,7 @@ const SMALLEST: Config = Config {
     head: 5,
     tasks: 2,
     latency: 3,
+    kernel: false,
 };
 
 /// An entry of the completion ring: id, status, source, tag, length.
@@ -119,6 +130,8 @@ struct Bench {
     floods: bool,
     /// Number of cycles in which each rank was cleared since the last one that a bench has counted.
     cleared: [u32; RANKS],
+    /// Ends of sends of each rank's kernel: status and slot.
+    ended: [Vec<(u32, u32)>; RANKS],
 }
 
 /// What a rank's registers must show, by what has passed at its ports.
@@ -178,6 +191,11 @@ impl Bench {
             .param("HEAD_DEPTH", config.head)
             .param("MM_DEPTH", config.tasks)
             .param("MEM_LATENCY", config.latency as u64);
+        let recipe = if config.kernel {
+            recipe.param_bits("KERNEL", 1, 1)
+        } else {
+            recipe
+        };
         let mut dut = Dut::start(&recipe);
         dut.reset();
         let nodes = std::array::from_fn(|_| Node {
@@ -216,6 +234,7 @@ impl Bench {
             watched: 0,
             floods: false,
             cleared: [0; RANKS],
+            ended: Default::default(),
         };
         bench.run_until("the tables to be cleared", |bench| {
             (0..RANKS).all(|at| bench.is(at, "ready_o"))
@@ -440,6 +459,7 @@ impl Bench {
             }
             self.access(at);
             self.watch(at);
+            self.kernel(at);
         }
         let all = (0..RANKS).all(|at| self.is(at, "sync_valid_o") && self.is(at, "quiet_o"));
         let empty = self.nodes.iter().all(|node| {
@@ -2094,6 +2114,27 @@ fn rma_messages_surplus_word() {
     assert_eq!(events, rank::events::MALFORMED.put(1));
 }
 
+/// Senders number their messages, keep to no quota, and send refused messages again.
+#[test]
+fn rma_messages_streams() {
+    streams(USUAL, soak(40), "rma_messages_streams");
+}
+
+#[test]
+fn rma_messages_streams_smallest() {
+    streams(SMALLEST, soak(40), "rma_messages_streams_smallest");
+}
+
+/// Refusals of a message without a serial number, of the host or the kernel, and of messages with
+/// serial numbers.
+#[test]
+fn rma_messages_streams_alone() {
+    alone(Config {
+        kernel: true,
+        ..SMALLEST
+    });
+}
+
 /// Commands that are refused before their first packet, and commands without a match.
 #[test]
 fn rma_messages_refusals() {
@@ -2144,7 +2185,7 @@ fn rma_messages_refusals() {
         ),
         (
             Opcode::XAnnounce,
-            [1, CONTEXT, TAG, 1 << 15],
+            [1, CONTEXT, TAG, 1 << 9],
             [0, 4],
             Status::BadId,
         ),

@@ -14,7 +14,9 @@ module rma_messages_bench #(
     /// Tasks of each MM Interface FIFO.
     parameter int unsigned MM_DEPTH = 16,
     /// Cycles from a granted memory read to its data.
-    parameter int unsigned MEM_LATENCY = 1
+    parameter int unsigned MEM_LATENCY = 1,
+    /// 1: the ranks have kernels, which the bench models.
+    parameter bit KERNEL = 1'b0
 ) (
     /// Clock.
     input  logic                  clk_i,
@@ -33,6 +35,16 @@ module rma_messages_bench #(
     output logic [1:0][31:0]      state_o,
     output logic [1:0]            ready_o,
     output logic [1:0]            irq_o,
+    /// Commands of the kernels, and ends of their sends: valid, status and slot.
+    input  logic [1:0]            kernel_valid_i,
+    input  logic [1:0][7:0]       kernel_opcode_i,
+    input  logic [1:0][31:0]      kernel_data_i,
+    input  logic [1:0][31:0]      kernel_address_i,
+    input  logic [1:0][31:0]      kernel_length_i,
+    input  logic [1:0][31:0]      kernel_tag_i,
+    output logic [1:0]            kernel_ready_o,
+    output logic [1:0]            kernel_done_o,
+    output logic [1:0][8:0]       kernel_reply_o,
     /// From the board: ABORTED, and pulses unrouted, foreign, stale, damaged, denied.
     input  logic [1:0]            aborted_i,
     input  logic [1:0][4:0]       events_i,
@@ -123,6 +135,22 @@ module rma_messages_bench #(
     assign ready_o[g] = from_rank.ready;
     assign lost[g] = from_rank.lost;
 
+    alcor_abi_pkg::kernel_to_rank_t to_coprocessor;
+    alcor_abi_pkg::rank_to_kernel_t to_kernel;
+
+    always_comb begin
+      to_coprocessor         = '0;
+      to_coprocessor.valid   = kernel_valid_i[g];
+      to_coprocessor.opcode  = kernel_opcode_i[g];
+      to_coprocessor.data    = kernel_data_i[g];
+      to_coprocessor.address = kernel_address_i[g];
+      to_coprocessor.length  = kernel_length_i[g];
+      to_coprocessor.tag     = kernel_tag_i[g];
+    end
+    assign kernel_ready_o[g] = to_kernel.ready;
+    assign kernel_done_o[g]  = to_kernel.done;
+    assign kernel_reply_o[g] = to_kernel.reply;
+
     logic unused;
     assign unused = ^{from_rank.aborts, from_rank.abort_reason, from_rank.cancel};
     assign quiet_o[g] = from_rank.state.quiet;
@@ -141,7 +169,8 @@ module rma_messages_bench #(
         .FRAGMENT     (64),
         .MATCH_CELLS  (16),
         .MATCH_BLOCK  (8),
-        .MEM_LATENCY  (MEM_LATENCY)
+        .MEM_LATENCY  (MEM_LATENCY),
+        .KERNEL       (KERNEL)
     ) u_coprocessor (
         .clk_i              (clk_i),
         .rst_ni             (rst_ni),
@@ -155,8 +184,8 @@ module rma_messages_bench #(
         .irq_o              (irq_o[g]),
         .copy_o             (),
         .copy_ready_i       (1'b1),
-        .kernel_i           ('0),
-        .kernel_o           (),
+        .kernel_i           (to_coprocessor),
+        .kernel_o           (to_kernel),
         .collective_valid_i (1'b0),
         .collective_ready_o (),
         .collective_i       ('0),

@@ -4,7 +4,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use alcor_abi::packets::{x_atomic, x_data, x_header as x_field, x_old, x_operation};
+use alcor_abi::packets::{
+    message_id, x_atomic, x_data, x_header as x_field, x_old, x_operation, x_refusal,
+};
 use alcor_abi::{AtomicOperation, PacketType, Status};
 use alcor_hw_bench::{Pace, Random, Sink, Source, soak};
 use rand::Rng;
@@ -132,10 +134,13 @@ struct Message {
     source: u8,
     context: u8,
     tag: u32,
+    serial: u32,
     length: u32,
     id: u16,
-    /// The engine has no room.
+    /// The engine refuses the message.
     refused: bool,
+    /// Number of sources whose messages the engine refuses, as it says with a refusal.
+    line: u32,
     /// The rank is being reset.
     closed: bool,
     verdict: Verdict,
@@ -339,7 +344,7 @@ impl Packet {
                     | u32::from(message.context),
                 message.tag,
                 message.length,
-                message.id.into(),
+                message_id::SERIAL.put(message.serial) | message_id::ID.put(message.id.into()),
             ],
             Packet::XAck { status, id } => {
                 vec![
@@ -939,6 +944,7 @@ impl Bench {
         };
         if message.is_refused() {
             note.2 = refusal as u32;
+            note.3 |= x_refusal::LINE.put(message.line);
             write.note = Some(note);
         } else if message.waits() {
             let verdict = message.verdict;
@@ -1031,9 +1037,11 @@ impl Bench {
             source: rng.random(),
             context: rng.random(),
             tag: rng.random_range(0..1 << 26),
+            serial: rng.random_range(0..1 << 6),
             length,
             id: rng.random(),
             refused: rng.random_bool(0.15),
+            line: rng.random_range(0..1 << 5),
             closed: rng.random_bool(0.3),
             verdict: Verdict {
                 kind: rng.random_range(0..4),
@@ -1267,6 +1275,8 @@ impl Bench {
             "arrival_refused_i",
             message.is_some_and(|message| message.refused),
         );
+        let line = message.map_or(noise as u32 & 0x1f, |message| message.line);
+        block.set("arrival_line_i", line);
         block.set("closed_i", message.is_some_and(|message| message.closed));
         block.set("full_i", full);
         block.set("verdict_valid_i", verdict.is_some());
@@ -1450,6 +1460,7 @@ impl Bench {
                 ("arrival_source_o", u64::from(message.source)),
                 ("arrival_context_o", u64::from(message.context)),
                 ("arrival_tag_o", u64::from(message.tag)),
+                ("arrival_serial_o", u64::from(message.serial)),
                 ("arrival_length_o", u64::from(message.length)),
                 ("arrival_id_o", u64::from(message.id)),
             ];

@@ -42,6 +42,8 @@ module rma_message_port #(
     input  logic                       arrival_ready_i,
     /// The message is refused.
     input  logic                       arrival_refused_i,
+    /// With `arrival_refused_i`: sources whose messages are refused; 0 if the message has no serial number.
+    input  logic [4:0]                 arrival_line_i,
     /// The message.
     output alcor_abi_pkg::arrival_t    arrival_o,
     /// The payload must leave now, without waiting for its verdict.
@@ -77,9 +79,11 @@ module rma_message_port #(
   localparam int unsigned Patience = 31;
 
   state_e state_d, state_q;
-  logic arrives, waits, bare_q, closed_q;
+  logic arrives, refused, waits, bare_q, closed_q;
+  logic [15:0] refused_id;
   logic [$clog2(Patience+1)-1:0] waited_q;
   logic [25:0] tag_q;
+  alcor_abi_pkg::message_id_t message_id;
   logic [31:0] length_q, address_q;
   // The id of the note: the sender's command, or, with MvDirect, the receive.
   logic [15:0] id_q;
@@ -106,7 +110,7 @@ module rma_message_port #(
         Id: begin
           head_ready_o = arrival_ready_i;
           if (arrives) begin
-            if (arrival_refused_i && !header_i.recall) begin
+            if (refused) begin
               state_d = Task;
             end else if (waits) begin
               state_d = Verdict;
@@ -132,11 +136,11 @@ module rma_message_port #(
     if (head_valid_i && state_q == Tag) tag_q <= head_i[25:0];
     if (head_valid_i && state_q == Length) length_q <= head_i;
     if (head_valid_i && state_q == Id) begin
-      id_q     <= head_i[15:0];
+      id_q     <= refused ? refused_id : message_id.id;
       bare_q   <= head_bare_i;
       // The reset may end before the refusal is sent.
       closed_q <= closed_i;
-      kind_q   <= (arrival_refused_i && !header_i.recall) ? MvRefuse : MvNone;
+      kind_q   <= refused ? MvRefuse : MvNone;
     end
     waited_q <= (state_q == Verdict) ? waited_q + $bits(waited_q)'(waited_q != '1) : '0;
     if (verdict_ready_o) begin
@@ -149,16 +153,21 @@ module rma_message_port #(
     else state_q <= state_d;
   end
 
+  assign message_id         = head_i;
   assign arrival_valid_o    = active_i && state_q == Id && head_valid_i;
   assign arrives            = arrival_valid_o && arrival_ready_i;
+  assign refused            = arrival_refused_i && !header_i.recall;
+  // As in x_refusal.
+  assign refused_id         = {message_id.id[15], arrival_line_i | message_id.id[14:10], message_id.id[9:0]};
   assign waits              = header_i.recall || (!header_i.announce && length_q != '0);
   assign late_o             = state_q == Verdict && !header_i.recall && behind_i && waited_q == '1;
   assign verdict_ready_o    = state_q == Verdict && verdict_valid_i;
   assign arrival_o.announce = header_i.announce;
   assign arrival_o.recall   = header_i.recall;
   assign arrival_o.match    = {header_i.src, header_i.context_, tag_q};
+  assign arrival_o.serial   = message_id.serial;
   assign arrival_o.length   = length_q;
-  assign arrival_o.id       = head_i[15:0];
+  assign arrival_o.id       = message_id.id;
 
   // ---------------------------------------------------------------- write tasks
 

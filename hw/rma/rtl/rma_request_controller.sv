@@ -210,6 +210,7 @@ module rma_request_controller #(
       .arrival_valid_o  (engine_o.arrival_valid),
       .arrival_ready_i  (engine_i.arrival_ready),
       .arrival_refused_i(engine_i.arrival_refused),
+      .arrival_line_i   (engine_i.arrival_line),
       .arrival_o        (engine_o.arrival),
       .late_o           (engine_o.late),
       .verdict_valid_i  (engine_i.verdict_valid),

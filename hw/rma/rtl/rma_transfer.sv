@@ -150,18 +150,28 @@ module rma_transfer #(
   assign names_rank    = is_transfer || is_atomic || is_message || !operands.tag.any_source;
   assign slot          = operands.window ? operands.window_slot : commit.slot;
 
-  // The command comes from the kernel.
+  // The command comes from the kernel, whose messages have no serial numbers.
   logic kernel;
-  logic [15:0] id;
+  alcor_abi_pkg::x_send_t send;
+  alcor_abi_pkg::message_id_t message_id;
+  logic [15:0] id, own_id;
 
   assign kernel = KERNEL && ex1_i.command.kernel;
+  assign send   = ex1_i.command.data;
+  assign own_id = (is_message && !kernel) ? 16'(send.id) : commit.id;
+
+  always_comb begin
+    message_id        = '0;
+    message_id.serial = kernel ? '0 : send.serial;
+    message_id.id     = id;
+  end
 
   if (KERNEL) begin : g_kernel
-    assign id     = {kernel, commit.id[14:0]};
-    assign id_bad = MESSAGES == 0 || (32'(commit.id) >= MESSAGES - KernelCommands && !kernel);
+    assign id     = {kernel, own_id[14:0]};
+    assign id_bad = MESSAGES == 0 || (32'(own_id) >= MESSAGES - KernelCommands && !kernel);
   end else begin : g_no_kernel
-    assign id     = commit.id;
-    assign id_bad = MESSAGES == 0 || (commit.id >> $clog2(MESSAGES)) != '0;
+    assign id     = own_id;
+    assign id_bad = MESSAGES == 0 || (own_id >> $clog2(MESSAGES)) != '0;
   end
 
   // ---------------------------------------------------------------- accumulates
@@ -362,7 +372,7 @@ module rma_transfer #(
         end
         Address: begin
           sends      = 1'b1;
-          head_o     = is_message ? 32'(id) : is_accumulate ? go_offset_q[31:0] + old_from_q : go_laddr_q;
+          head_o     = is_message ? message_id : is_accumulate ? go_offset_q[31:0] + old_from_q : go_laddr_q;
           final_word = 1'b1;
         end
         Operate: begin

@@ -7,8 +7,8 @@
 //! [`Bound`] describes the bound.
 
 use alcor::{
-    Causes, Cluster, Communicator, Cycle, Error, GlobalRank, Job, MessageStatus, Options, Rank,
-    Region, Request, Rights, Source, Tag,
+    Causes, Cluster, Communicator, Cycle, Error, FlowControl, GlobalRank, Job, MessageStatus,
+    Options, Rank, Region, Request, Rights, Source, Tag,
 };
 
 use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
@@ -98,7 +98,9 @@ pub fn rows(
     is_wanted: impl Fn(&str) -> bool,
     mut step: impl FnMut(&str) + Send,
 ) -> Result<Vec<Row>, MeasureError> {
-    let job = Job::with_options(boards, Options::default().ring_entries(RING))?;
+    let (boards, options) = (boards.into(), Options::default().ring_entries(RING));
+    let job = Job::with_options(boards.clone(), options)?;
+    let sharing = Job::with_options(boards, options.flow_control(FlowControl::GoBackN))?;
     let info = job.info();
     let is_far = info.ranks == 1;
     let bound = Bound {
@@ -110,6 +112,10 @@ pub fn rows(
         latency: if is_far { link_latency } else { 0 },
     };
     let bench = Bench { job: &job, bound };
+    let bench_sharing = Bench {
+        job: &sharing,
+        bound,
+    };
     let (quota, longest) = (info.message_depth / job.ranks(), info.node_bytes / 8);
     let mut rows: Vec<Row> = Vec::new();
     // Rows of one measurement.
@@ -132,6 +138,14 @@ pub fn rows(
     measure(&["rate-all".into()], &|bench| {
         bench.rate(&|me| (0..ranks).filter(|&rank| rank != me).collect())
     })?;
+    measure(&["rate-pair-go-back-n".into()], &|_| {
+        bench_sharing.rate(&|me| (me == 0).then_some(1).into_iter().collect())
+    })?;
+    let names = ["", "-refused"].map(|end| format!("incast-go-back-n{end}"));
+    measure(&["incast-credits".into()], &|bench| {
+        Ok(bench.incast()?.into_iter().take(1).collect())
+    })?;
+    measure(&names, &|_| bench_sharing.incast())?;
     measure(&["send-8".into(), "send-8-acknowledged".into()], &|bench| {
         let [sent, received] = bench.send_8(expected)?;
         Ok(vec![
@@ -197,6 +211,9 @@ pub fn rows(
             ])
         })?;
     }
+    measure(&["stream-8-go-back-n".into()], &|_| {
+        bench_sharing.stream(8, false)
+    })?;
     for is_bidirectional in [false, true] {
         let kind = if is_bidirectional {
             "bidirectional"
@@ -305,6 +322,48 @@ impl Bench<'_> {
         Ok(vec![figure(1000.0 * messages / cycles).limit(limit).note(
             "empty messages per thousand cycles, with wildcards",
         )])
+    }
+
+    /// All other ranks send [`WINDOW`] messages of 8 bytes each to rank 0, which posts each receive
+    /// when the one before has ended. Cycles per message from the first send to the last completion,
+    /// and refused messages per message.
+    fn incast(&self) -> Measurement {
+        let ranks = self.job.ranks();
+        let messages = WINDOW * (ranks - 1);
+        let once = |rank: &mut Rank| {
+            let data = rank.alloc_from(&contents(rank, 8))?;
+            let before = rank.lab().match_counters()?.refused;
+            rank.barrier()?;
+            let begin = rank.now()?;
+            if rank.pid() == GlobalRank(0) {
+                let mut found = rank.alloc::<u8>(8)?;
+                for _ in 0..messages {
+                    rank.recv(Source::Any, Tag::Any, &mut found)?;
+                }
+            } else {
+                let sends = (0..WINDOW).map(|_| rank.isend(GlobalRank(0), TAG, &data));
+                let sends = sends.collect::<Result<Vec<_>, _>>()?;
+                rank.wait_all(sends)?;
+            }
+            let end = rank.now()?;
+            let refused = rank.lab().match_counters()?.refused - before;
+            rank.barrier()?;
+            Ok((begin.0, end.0, refused))
+        };
+        let ends = self.job.run(ranks, |rank| {
+            once(rank)?;
+            once(rank)
+        })?;
+        let begin = ends.iter().map(|&(begin, _, _)| begin).min();
+        let (_, end, refused) = ends.first().copied().unwrap_or_default();
+        let cycles = end.saturating_sub(begin.unwrap_or_default()) as f64;
+        let each = |count: f64| count / f64::from(messages);
+        Ok(vec![
+            figure(each(cycles))
+                .limit(self.bound.interval(8))
+                .note("cycles per message, all other ranks to rank 0"),
+            figure(each(f64::from(refused))).note("refused messages per message"),
+        ])
     }
 
     fn send_8(

@@ -4,8 +4,8 @@ use std::fmt;
 
 use alcor::Status;
 use alcor_abi::packets::{
-    get_header1, get_header2, message, put_header, x_accumulate, x_ack, x_atomic, x_data, x_header,
-    x_length, x_old, x_operation,
+    get_header1, get_header2, message, message_id, put_header, x_accumulate, x_ack, x_atomic,
+    x_data, x_header, x_length, x_old, x_operation, x_refusal,
 };
 use alcor_abi::packets::{net_high, net_low, net_position};
 use alcor_abi::{Channel, Collective, Operation, PacketType, PhitKind};
@@ -110,6 +110,10 @@ pub struct PacketHeader {
     pub status: Option<Status>,
     /// A message's tag.
     pub tag: Option<u32>,
+    /// A message's serial number, unless it has none.
+    pub serial: Option<u32>,
+    /// Of the refusal of a message with a serial number: the number of sources that are refused.
+    pub line: Option<u32>,
 }
 
 /// Number of words of a packet's header, and of its payload if the payload ends before the packet.
@@ -265,17 +269,30 @@ impl PacketHeader {
                     .filter(|_| is_last && x_data::MESSAGE.get(first) != 0),
                 ..base
             },
-            Some(PacketType::Xack) => Self {
-                id: Some(x_ack::ID.get(first)),
-                status: Status::from_bits(x_ack::STATUS.get(first)),
-                last: true,
-                ..base
-            },
+            Some(PacketType::Xack) => {
+                let status = Status::from_bits(x_ack::STATUS.get(first));
+                let line = x_refusal::LINE.get(first);
+                let is_refusal = status == Some(Status::NoRoom) && line > 0;
+                Self {
+                    id: Some(if is_refusal {
+                        x_refusal::ID.get(first)
+                    } else {
+                        x_ack::ID.get(first)
+                    }),
+                    line: is_refusal.then_some(line),
+                    status,
+                    last: true,
+                    ..base
+                }
+            }
             Some(PacketType::Message) => Self {
                 source: Some(message::SRC.get(first)),
                 tag: at(1),
+                serial: at(3)
+                    .map(|word| message_id::SERIAL.get(word))
+                    .filter(|&serial| serial > 0),
                 bytes: at(2),
-                id: at(3),
+                id: at(3).map(|word| message_id::ID.get(word)),
                 last: true,
                 message: true,
                 ..base
@@ -310,6 +327,8 @@ impl fmt::Display for PacketHeader {
         let fields = [
             ("id", self.id),
             ("tag", self.tag),
+            ("serial", self.serial),
+            ("line", self.line),
             ("slot", self.slot),
             ("offset", self.offset),
             ("bytes", self.bytes),

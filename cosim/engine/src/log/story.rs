@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use alcor::{Status, Topology};
-use alcor_abi::packets::{cq_entry, x_commit, x_message};
+use alcor_abi::packets::{cq_entry, x_commit, x_message, x_refusal, x_send};
 use alcor_abi::rank::{self, c_go};
 use alcor_abi::{Channel, Opcode, PacketType, PhitKind};
 use serde_json::{Map, Value};
@@ -310,6 +310,14 @@ struct Flight {
     op: Option<usize>,
 }
 
+/// A message that has arrived.
+struct Arrival {
+    source: u32,
+    tag: u32,
+    serial: Option<u32>,
+    slice: usize,
+}
+
 /// A packet whose payload is to be written to memory.
 struct PendingWrite {
     slice: usize,
@@ -341,7 +349,8 @@ struct Known {
     /// Writes to memory without a known packet, and those of collectives: the slice, and the next
     /// address.
     strays: HashMap<(u32, u8), (usize, u32)>,
-    messages: HashMap<u32, Vec<(u32, u32, usize)>>,
+    /// Messages that have arrived and that no receive has taken, by receiver.
+    messages: HashMap<u32, Vec<Arrival>>,
     memory_of: HashMap<usize, usize>,
     interrupts: HashMap<u32, usize>,
     stretches: HashMap<(u32, u8, u8, PhitHeader), Stretch>,
@@ -511,9 +520,8 @@ impl StoryBuilder<'_> {
                 Some(x_commit::ID.get(data))
             }
             Some(opcode) if opcode.atomic().is_some() => Some(x_commit::ID.get(data)),
-            Some(Opcode::XSend | Opcode::XAnnounce | Opcode::XReceive | Opcode::XProbe) => {
-                Some(x_message::ID.get(data))
-            }
+            Some(Opcode::XSend | Opcode::XAnnounce) => Some(x_send::ID.get(data)),
+            Some(Opcode::XReceive | Opcode::XProbe) => Some(x_message::ID.get(data)),
             None if offset == rank::C_GO => Some(c_go::ID.get(data)),
             _ => None,
         };
@@ -670,7 +678,15 @@ impl StoryBuilder<'_> {
             (header.kind, header.source, header.tag)
         {
             let messages = self.known.messages.entry(rank).or_default();
-            messages.push((source, tag, slice));
+            // A message that comes again has been refused before.
+            let serial = header.serial;
+            messages.retain(|it| it.serial.is_none() || (it.source, it.serial) != (source, serial));
+            messages.push(Arrival {
+                source,
+                tag,
+                serial,
+                slice,
+            });
         }
         let (_, payload) = counts(words);
         let is_refused = op.is_some_and(|op| self.refused.contains(&self.ops[op].name));
@@ -879,8 +895,11 @@ impl StoryBuilder<'_> {
 
     fn completion(&mut self, board: u32, local: u8, span: (u64, u64), entry: u32, tag: u32) {
         let rank = self.global(board, local);
-        let (id, source) = (cq_entry::ID.get(entry), cq_entry::SOURCE.get(entry));
+        let (mut id, source) = (cq_entry::ID.get(entry), cq_entry::SOURCE.get(entry));
         let status = Status::from_bits(cq_entry::STATUS.get(entry));
+        if status == Some(Status::NoRoom) && x_refusal::LINE.get(id) > 0 {
+            id = x_refusal::ID.get(id);
+        }
         let track = Track::Rank(local, OfRank::Completions);
         let is_barrier = cq_entry::BARRIER.get(entry) != 0;
         let name = if is_barrier {
@@ -928,9 +947,9 @@ impl StoryBuilder<'_> {
     /// Removes and returns the oldest message of that source and tag that has arrived at a rank.
     fn message(&mut self, rank: u32, source: u32, tag: u32) -> Option<usize> {
         let messages = self.known.messages.get_mut(&rank)?;
-        let is_it = |message: &(u32, u32, usize)| (message.0, message.1) == (source, tag);
+        let is_it = |message: &Arrival| (message.source, message.tag) == (source, tag);
         let place = messages.iter().position(is_it)?;
-        let (_, _, slice) = messages.remove(place);
+        let Arrival { slice, .. } = messages.remove(place);
         Some(self.known.memory_of.get(&slice).copied().unwrap_or(slice))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use alcor_abi::packets::{x_refusal, x_send};
 use alcor_abi::{Opcode, Status};
 
 use super::{Line, Message, MessageKind, MessageStatus, PAUSE, Queued, longer};
@@ -37,8 +38,8 @@ impl Progress {
         }
         let (outcome, request) = self.begin(descriptor);
         let queued = match line {
-            Line::Receives => self.receive_kept(Queued { outcome, held })?,
-            Line::To(_) => Some(Queued { outcome, held }),
+            Line::Receives => self.receive_kept(Queued::new(outcome, held))?,
+            Line::To(_) => Some(Queued::new(outcome, held)),
         };
         if is_lost {
             if let Line::To(_) = line {
@@ -51,7 +52,10 @@ impl Progress {
         }
         let queue = self.messages.queue(line);
         match queued {
-            Some(queued) if is_own => queue.push_front(queued),
+            Some(queued) if is_own => {
+                let place = queue.partition_point(|refused| refused.serial.is_some());
+                queue.insert(place, queued);
+            }
             Some(queued) => queue.push_back(queued),
             None => {}
         }
@@ -67,6 +71,10 @@ impl Progress {
         }
         self.alone(|progress| {
             let mut moved = progress.advance_overflow()?;
+            if progress.messages.is_paused() {
+                let now = progress.port.now()?;
+                progress.messages.resume(now);
+            }
             while let Some(line) = progress.messages.next() {
                 progress.post_at(line, 0)?;
                 moved = true;
@@ -176,7 +184,11 @@ impl Progress {
 
     /// Posts a message. The caller has checked that an id is free.
     fn post_message(&mut self, queued: Queued) -> Result<()> {
-        let Queued { outcome, held } = queued;
+        let Queued {
+            outcome,
+            held,
+            mut serial,
+        } = queued;
         let lost = Error::CompletionLost { rank: self.me };
         let Some(&message) = outcome.message() else {
             return Err(lost);
@@ -189,8 +201,16 @@ impl Progress {
         // `Messages` limits the number of messages, so an id is free for each of them and for one
         // probe.
         let number = outcome.number();
+        let numbered = match (message.kind, message.peer) {
+            (MessageKind::Send, Some(target)) => {
+                let target = target.0 as usize;
+                x_send::SERIAL.put(self.messages.flow.number(target, &mut serial))
+            }
+            _ => 0,
+        };
         let id = self.outstanding.enter(outcome, held).ok_or(lost)?;
         self.messages.began(&message);
+        self.messages.flow.posted(id, serial);
         let opcode = match message.kind {
             MessageKind::Send
                 if message.length <= self.messages.eager && !message.is_synchronous =>
@@ -203,7 +223,27 @@ impl Progress {
             MessageKind::Probe => Opcode::XProbe,
         };
         self.note_posting(number);
-        self.post(opcode, message.commit(id))
+        self.post(opcode, message.commit(id) | numbered)
+    }
+
+    /// Handles the completion of a send that the destination has refused for lack of room: the
+    /// message is sent again later. `word` is the id as the hardware gives it. Returns whether it
+    /// belongs to a send.
+    pub(crate) fn go_back(&mut self, word: u32) -> Result<bool> {
+        if !self.messages.goes_back() {
+            return Ok(false);
+        }
+        let (id, line) = (x_refusal::ID.get(word), x_refusal::LINE.get(word));
+        // Without a line, the message is beyond the limit of its queue pair, and marks no source.
+        if line == 0 {
+            return Ok(false);
+        }
+        let Some((outcome, held)) = self.outstanding.withdraw(id, MessageKind::Send) else {
+            return Ok(false);
+        };
+        let now = self.port.now()?;
+        self.messages.go_back(id as u16, outcome, held, line, now);
+        Ok(true)
     }
 
     /// Probes for the first unexpected message that matches.
@@ -220,10 +260,7 @@ impl Progress {
             message,
             members: None,
         });
-        self.post_message(Queued {
-            outcome,
-            held: NOTHING,
-        })?;
+        self.post_message(Queued::new(outcome, NOTHING))?;
         self.wait_for_one(&request, Request::is_known)?;
         self.outstanding.claim(&request)?;
         Ok(request)

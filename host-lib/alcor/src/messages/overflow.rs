@@ -1,11 +1,11 @@
 //! Overflow: the library takes unexpected messages over from the hardware.
 //!
-//! The hardware of a rank holds a number of unexpected messages of each source, the
-//! [`quota`](super::Messages::quota). The next message of the source waits at the source. A rank
-//! that waits for this message would wait for ever. So a rank that has waited for some time enables
-//! the cause `crowded`, and its library receives unexpected messages into host memory. The number of
-//! messages that raises the cause is the quota at first. Later it is one, because a source may lack
-//! command ids before it reaches the quota: its messages to other ranks hold them.
+//! The hardware of a rank has room for a number of unexpected messages, of each source or of all. The
+//! next message waits at its source. A rank that waits for this message would wait for ever. So a
+//! rank that has waited for some time enables the cause `crowded`, and its library receives
+//! unexpected messages into host memory. The number of messages that raises the cause is that
+//! [room](super::Messages::crowd) at first. Later it is one, because a source may lack command ids
+//! before it has used the room: its messages to other ranks hold them.
 //!
 //! A message is taken over only if no receive waits for it. Each message in host memory is older
 //! than the messages of its source in the hardware. So receives and probes search host memory first.
@@ -347,7 +347,7 @@ impl Progress {
         if waited >= last {
             Some(1)
         } else {
-            (waited >= first).then_some(self.messages.credit)
+            (waited >= first).then_some(self.messages.crowd())
         }
     }
 
@@ -408,11 +408,6 @@ impl Progress {
     /// belongs to a send.
     pub(crate) fn defer_message(&mut self, id: u32) -> bool {
         let Some((outcome, held)) = self.outstanding.withdraw(id, MessageKind::Send) else {
-            // The receiver also counts the message of a send that a revocation has ended.
-            if let Some(to) = self.outstanding.given_up_send(id) {
-                let away = self.messages.overflow.away.entry(to).or_default();
-                away.next = after(away.next);
-            }
             return false;
         };
         if let Some(&message) = outcome.message()
@@ -421,9 +416,12 @@ impl Progress {
             self.messages.ended(&message);
             let overflow = &mut self.messages.overflow;
             let away = overflow.away.entry(to).or_default();
-            away.messages.insert(away.next, (outcome, held));
+            // The receiver also counts the message of a send that a revocation has ended.
+            if !outcome.is_given_up() {
+                away.messages.insert(away.next, (outcome, held));
+                overflow.deferred += 1;
+            }
             away.next = after(away.next);
-            overflow.deferred += 1;
         }
         true
     }
@@ -443,7 +441,7 @@ impl Progress {
             self.messages.ended(message);
         }
         if let Some(recalled) = &mut self.messages.overflow.recalled {
-            recalled.1 = Some(Queued { outcome, held });
+            recalled.1 = Some(Queued::new(outcome, held));
         }
         true
     }
@@ -636,7 +634,7 @@ impl Progress {
 
     /// Ends a receive with a message in host memory, or calls for its payload.
     fn end_with(&mut self, queued: Queued, receive: Message, kept: Kept) -> Result<()> {
-        let (Queued { outcome, held }, found) = (queued, kept.found);
+        let (Queued { outcome, held, .. }, found) = (queued, kept.found);
         match kept.payload {
             Payload::Here(bytes) => {
                 let whole = bytes.len().min(receive.length as usize);
@@ -712,7 +710,7 @@ impl Progress {
         let receive = descriptor.message().copied();
         let (outcome, request) = self.begin(descriptor);
         if let Some(receive) = receive {
-            self.end_with(Queued { outcome, held }, receive, kept)?;
+            self.end_with(Queued::new(outcome, held), receive, kept)?;
         }
         self.post_messages()?;
         Ok(request)

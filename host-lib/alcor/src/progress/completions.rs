@@ -153,6 +153,10 @@ impl Progress {
             self.credits.retired_is(retired);
             return Ok(());
         }
+        if status == Some(Status::NoRoom) && self.go_back(id)? {
+            self.credits.retired_is(retired);
+            return Ok(());
+        }
         if status == Some(Status::Cancelled) && self.recall_receive(id) {
             self.credits.retired_is(retired);
             return Ok(());

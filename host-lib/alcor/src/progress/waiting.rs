@@ -293,9 +293,13 @@ impl Progress {
         }
     }
 
-    /// Returns whether operations wait for completions of others before they start.
+    /// Returns whether operations wait for completions of others before they start, or may have to
+    /// start again.
     fn has_queue(&self) -> bool {
-        self.unit.has_queue() || self.has_software() || self.messages.has_queue()
+        self.unit.has_queue()
+            || self.has_software()
+            || self.messages.has_queue()
+            || self.messages.may_go_back()
     }
 
     /// Returns the present time, and the deadline of a wait that begins now.

@@ -1,12 +1,15 @@
 //! The message engines of a soft board: two lists and their rules.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use alcor_abi::packets::{cq_entry, x_message, x_tag};
+use alcor_abi::packets::{cq_entry, x_message, x_refusal, x_send, x_tag};
 use alcor_abi::rank::{self, events, message_queues};
 use alcor_abi::{Opcode, Status};
 
 use super::{State, target_of};
+
+/// Serial number of the first message of a source.
+const FIRST: u32 = 1;
 
 /// A posted receive, or a probe.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +50,8 @@ struct Message {
     id: u32,
     context: u32,
     tag: u32,
+    /// As in `message_id`.
+    serial: u32,
     length: u32,
     is_announced: bool,
     place: Place,
@@ -58,6 +63,8 @@ pub(super) struct SoftMessages {
     pub(super) tag: u32,
     posted: VecDeque<Receive>,
     unexpected: VecDeque<Message>,
+    /// Sources whose messages are refused, with the number of the message that ends that.
+    refusing: BTreeMap<u32, u32>,
     quota: Option<u32>,
     wake: Option<u32>,
     posted_by_walk: u32,
@@ -100,6 +107,21 @@ impl SoftMessages {
         self.unexpected.len() < depth as usize && self.quota.is_none_or(|quota| held < quota)
     }
 
+    /// Returns whether no refusal of an earlier message stands against this one.
+    fn is_in_order(&self, message: &Message) -> bool {
+        let awaited = self.refusing.get(&message.source);
+        let is_it =
+            |&awaited: &u32| matches!(message.serial, 0 | FIRST) || message.serial == awaited;
+        awaited.is_none_or(is_it)
+    }
+
+    /// Records that a message is not refused.
+    fn taken(&mut self, message: &Message) {
+        if message.serial != 0 {
+            self.refusing.remove(&message.source);
+        }
+    }
+
     /// Returns a free fragment.
     fn free_fragment(&self, depth: u32) -> u32 {
         let is_free = |fragment: &u32| {
@@ -123,8 +145,13 @@ impl State {
             return;
         }
         let it = &self.ranks[index];
+        let is_send = matches!(opcode, Opcode::XSend | Opcode::XAnnounce);
         let receive = Receive {
-            id: x_message::ID.get(data),
+            id: if is_send {
+                x_send::ID.get(data)
+            } else {
+                x_message::ID.get(data)
+            },
             rank: x_message::RANK.get(data),
             context: x_message::CONTEXT.get(data),
             tag: it.messages.tag,
@@ -147,6 +174,7 @@ impl State {
                     id: receive.id,
                     context: receive.context,
                     tag: x_tag::TAG.get(receive.tag),
+                    serial: x_send::SERIAL.get(data),
                     length: receive.length,
                     is_announced: opcode != Opcode::XSend,
                     place: Place::Sender(receive.at),
@@ -189,21 +217,25 @@ impl State {
     fn arrive(&mut self, target: usize, mut message: Message) {
         let depth = self.config.message_depth;
         let it = &mut self.ranks[target];
+        if !it.messages.is_in_order(&message) {
+            self.refuse(target, &message);
+            return;
+        }
         let posted = &mut it.messages.posted;
         if let Some(place) = posted.iter().position(|other| other.is_for(&message)) {
             let receive = posted.remove(place);
             it.messages.posted_by_walk += 1;
+            it.messages.taken(&message);
             if let Some(receive) = receive {
                 self.take(target, &receive, &message);
             }
             return;
         }
         if !it.messages.has_room(message.source, depth) {
-            it.messages.refused += 1;
-            it.event(events::NO_ROOM);
-            self.ranks[message.sender].complete(message.id, Status::NoRoom);
+            self.refuse(target, &message);
             return;
         }
+        it.messages.taken(&message);
         if let (false, Place::Sender(at)) = (message.is_announced, message.place) {
             let fragment = it.messages.free_fragment(depth);
             message.place = Place::Fragment(fragment);
@@ -213,13 +245,33 @@ impl State {
         self.ranks[target].messages.unexpected.push_back(message);
     }
 
-    /// Resets the messages of a rank: removes its unreceived messages from other ranks, and clears
-    /// its own queues, which were `held`.
-    pub(super) fn drop_messages(&mut self, index: usize, held: &SoftMessages) {
+    /// Refuses a message. A message with a serial number is sent again.
+    fn refuse(&mut self, target: usize, message: &Message) {
+        let it = &mut self.ranks[target];
+        it.messages.refused += 1;
+        let mut id = message.id;
+        if message.serial == 0 {
+            it.event(events::NO_ROOM);
+        } else {
+            let refusing = &mut it.messages.refusing;
+            let awaited = refusing.entry(message.source).or_insert(message.serial);
+            if message.serial == FIRST {
+                *awaited = FIRST;
+            }
+            let line = (refusing.len() as u32).min(x_refusal::LINE.max());
+            id |= x_refusal::LINE.put(line);
+        }
+        self.ranks[message.sender].complete(id, Status::NoRoom);
+    }
+
+    /// Resets the messages of a rank: removes its unreceived messages, as rank `pid`, from other
+    /// ranks, and clears its own queues, which were `held`.
+    pub(super) fn drop_messages(&mut self, index: usize, pid: u32, held: &SoftMessages) {
         for rank in &mut self.ranks {
             rank.messages
                 .unexpected
                 .retain(|message| message.sender != index);
+            rank.messages.refusing.remove(&pid);
         }
         for message in held
             .unexpected

@@ -157,7 +157,7 @@ impl State {
         it.waiting = old.waiting;
         it.largest = old.largest;
         it.resets = (old.resets + 1) & 0xFF;
-        self.drop_messages(index, &old.messages);
+        self.drop_messages(index, old.pid, &old.messages);
         for (other, rank) in self.ranks.iter_mut().enumerate() {
             rank.orphaned |= begun && rank.begun && other != index;
         }

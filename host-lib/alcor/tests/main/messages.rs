@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use alcor::soft::{SoftBoard, SoftConfig};
 use alcor::{
-    Awaited, Error, GlobalRank, Job, MessageKind, Options, PageOffset, Rank, Request, Result,
-    Rights, Source, Status, TAG_UB, Tag,
+    Awaited, Board, Error, FlowControl, GlobalRank, Job, MessageKind, Options, PageOffset, Rank,
+    Request, Result, Rights, Source, Status, TAG_UB, Tag,
 };
-use alcor_abi::packets::{x_message, x_tag};
+use alcor_abi::packets::{x_message, x_send, x_tag};
 use alcor_abi::{Opcode, board, command, rank as page};
 
 use crate::spy::{Access, Spy};
@@ -928,6 +928,42 @@ fn what_a_message_writes() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn messages_without_credits_have_serial_numbers_and_no_quota() {
+    let spy = Spy::new(SoftBoard::with(config(2, 64)));
+    let log = Arc::clone(&spy.log);
+    let options = Options::default().flow_control(FlowControl::GoBackN);
+    Job::with_options(Arc::new(spy) as Arc<dyn Board>, options)
+        .unwrap()
+        .run(2, |rank| {
+            let nothing = rank.alloc::<u8>(0)?;
+            if rank.pid() == ZERO {
+                for _ in 0..70 {
+                    rank.send(ONE, 0, &nothing)?;
+                }
+            } else {
+                for _ in 0..70 {
+                    rank.recv(ZERO, 0, &mut [0u8; 0])?;
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    let writes = log.lock().unwrap();
+    let of = |wanted: u32| {
+        let values = writes.iter().filter_map(move |access| match *access {
+            Access::Write(offset, value) if offset == wanted => Some(value),
+            _ => None,
+        });
+        values.collect::<Vec<_>>()
+    };
+    assert_eq!(of(page::MESSAGE_QUOTA), [0xFFFF, 0xFFFF]);
+    let sends = of(command(Opcode::XSend));
+    let serials: Vec<u32> = sends.iter().map(|&send| x_send::SERIAL.get(send)).collect();
+    let expected: Vec<u32> = (1..=63).chain(2..9).collect();
+    assert_eq!(serials, expected);
 }
 
 #[test]

@@ -111,6 +111,7 @@ impl Bench {
             Opcode::XProbe,
             Opcode::XCancel,
         ][rng.random_range(0..6)];
+        let sends = matches!(opcode, Opcode::XSend | Opcode::XAnnounce);
         // A receive's id is in use up to its completion.
         let in_use = |id: u32| {
             let mut ids = mail.posted.iter().map(|receive| receive.id);
@@ -122,7 +123,8 @@ impl Bench {
         }
         if rng.random_bool(0.1) {
             // One bit is wrong.
-            id |= 1 << rng.random_range(messages.ilog2()..16);
+            let bits = if sends { 10 } else { 16 };
+            id |= 1 << rng.random_range(messages.ilog2()..bits);
         }
         let context = if rng.random_bool(0.2) {
             rng.random_range(0..256)
@@ -164,9 +166,13 @@ impl Bench {
         self.stray();
         let commit =
             x_message::RANK.put(peer) | x_message::CONTEXT.put(context) | x_message::ID.put(id);
-        self.command(opcode, commit);
+        let serial = if sends {
+            self.rng.random_range(0..1 << 6)
+        } else {
+            0
+        };
+        self.command(opcode, commit | x_send::SERIAL.put(serial));
 
-        let sends = matches!(opcode, Opcode::XSend | Opcode::XAnnounce);
         let is_beyond = u64::from(address) + u64::from(length) > u64::from(NODE_BYTES);
         let status = if peer >= self.nprocs && (sends || !any_source) {
             Status::BadRank
@@ -196,7 +202,8 @@ impl Bench {
                 | message::ANNOUNCE.put((opcode == Opcode::XAnnounce).into())
                 | message::SRC.put(self.me)
                 | message::CONTEXT.put(context);
-            let mut packet = vec![head, x_tag::TAG.get(tag), length, id];
+            let last = message_id::SERIAL.put(serial) | message_id::ID.put(id);
+            let mut packet = vec![head, x_tag::TAG.get(tag), length, last];
             if opcode == Opcode::XSend {
                 packet.extend((0..length.div_ceil(4)).map(|at| self.word(address + 4 * at)));
             } else {
@@ -257,7 +264,10 @@ impl Bench {
             ref data,
         } = arrived;
         let head = message::DPID.put(self.me) | message::SRC.put(source);
-        let mut packet = vec![head | message::CONTEXT.put(context), tag, length, id];
+        // No message is refused, so all serial numbers are in order.
+        let serial = message_id::SERIAL.put(self.rng.random_range(0..1 << 6));
+        let head = head | message::CONTEXT.put(context);
+        let mut packet = vec![head, tag, length, serial | id];
         packet.extend(data.chunks(4).map(|bytes| {
             let byte = |at: usize| bytes.get(at).copied().unwrap_or(0x5a);
             u32::from_le_bytes(std::array::from_fn(byte))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use alcor::{
-    Agreement, Board, BoardLayer, Causes, Cluster, Communicator, Cycle, Error, GlobalRank, JobError, LocalRank, NodeAddr,
+    Agreement, Board, BoardLayer, Causes, Cluster, Communicator, Cycle, Error, FlowControl, GlobalRank, JobError, LocalRank, NodeAddr,
     Operation, Options, PageOffset, Port, PortLayer, Rank, Rights, Source, Tag, Wake,
 };
 use alcor_test::{Context, Result, alcor_test, fails, holds, same};
@@ -345,6 +345,43 @@ fn revocation_of_a_kept_message(context: &Context) -> Result {
             let mut received = vec![0u8; 4096];
             kept.recv(rank, &mut received)?;
             same("wrong elements", 0, received.iter().filter(|&&element| element != 7).count())?;
+        }
+        rank.barrier()?;
+        Ok(())
+    })
+}
+
+/// Messages of a revoked communicator that their receiver has refused hold up no later ones.
+#[alcor_test(ranks >= 2, needs = [Rma, Messages])]
+fn revocation_of_refused_messages(context: &Context) -> Result {
+    let is_revoked = |error: &Error| matches!(error, Error::Revoked { .. });
+    let count = context.info().message_depth.min(128);
+    let options = options().flow_control(FlowControl::GoBackN);
+    survive(context, options, &[], |rank| {
+        let world = rank.world()?;
+        let now = world.dup(rank)?;
+        let me = rank.pid().0;
+        let numbers: Vec<u32> = (0..count).collect();
+        if me == 0 {
+            rank.barrier()?;
+            now.revoke(rank)?;
+            for source in (1..rank.nprocs()).map(GlobalRank) {
+                for number in 0..count {
+                    let mut found = [0];
+                    world.recv(rank, source.0, 6, &mut found)?;
+                    same(format_args!("a message of {source}"), number, found[0])?;
+                }
+            }
+        } else {
+            let sends = (0..count as usize).map(|number| now.isend(rank, 0, 5, &numbers[number..=number]));
+            let sends = sends.collect::<alcor::Result<Vec<_>>>()?;
+            rank.barrier()?;
+            for send in sends {
+                fails("the send", "Revoked", is_revoked, rank.wait(send))?;
+            }
+            for number in 0..count {
+                world.send(rank, 0, 6, &[number])?;
+            }
         }
         rank.barrier()?;
         Ok(())

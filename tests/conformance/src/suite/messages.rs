@@ -4,10 +4,10 @@ mod plan;
 mod rules;
 
 use alcor::{
-    Communicator, Error, GlobalRank, MatchCounters, Opcode, Operation, Options, PageOffset, Rank,
+    Communicator, Error, FlowControl, GlobalRank, MatchCounters, Opcode, Operation, Options, PageOffset, Rank,
     Region, Request, Rights, Source, Status, TAG_UB, Tag,
 };
-use alcor_test::{At, Context, Failure, Result, after, alcor_test, before, fails, refused, same, same_bytes};
+use alcor_test::{At, Context, Failure, Result, after, alcor_test, before, fails, holds, refused, same, same_bytes};
 use alcor_abi::command;
 use alcor_abi::packets::x_message;
 use rand::Rng;
@@ -419,6 +419,52 @@ fn flood(context: &Context) -> Result {
         }
         Ok(())
     })
+}
+
+/// Senders share the room of a receiver, which refuses what it has no room for: each message comes
+/// once, and those of each source in their order. In the next run, no earlier refusal counts.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn go_back_n(context: &Context) -> Result {
+    let senders = context.ranks() - 1;
+    let count = 2 * context.info().message_depth.min(128) / senders + 3;
+    let fragment = context.info().fragment_bytes as usize;
+    let options = Options::default().flow_control(FlowControl::GoBackN);
+    // Every fourth message is announced.
+    let length = |number: u32| if number % 4 == 3 { fragment + 4 } else { 4 * (number as usize % 3) };
+    for round in 0..2 {
+        let payload = |of: GlobalRank, number: u32| {
+            payload(context, of, u64::from(round * count + number), length(number))
+        };
+        context.run_with(options, context.ranks(), |rank| {
+            if rank.pid() != ZERO {
+                let data: Vec<Vec<u8>> = (0..count).map(|number| payload(rank.pid(), number)).collect();
+                let sends = (0..count).zip(&data).map(|(number, data)| rank.isend(ZERO, number % 5, &data[..]));
+                let sends = sends.collect::<Result<Vec<_>, _>>()?;
+                rank.barrier()?;
+                return Ok(rank.wait_all(sends)?);
+            }
+            // By now as many messages have come as there is room for.
+            rank.barrier()?;
+            let mut next = vec![0; rank.nprocs() as usize];
+            for _ in 0..count * senders {
+                let mut found = vec![0u8; fragment + 4];
+                let status = rank.recv(Source::Any, Tag::Any, &mut found)?;
+                let number = next[status.source as usize];
+                next[status.source as usize] += 1;
+                let place = format!("message {number} of {}", status.pid);
+                same(format_args!("{place}: tag and length"), (number % 5, length(number)), (status.tag, status.length as usize))?;
+                same_bytes(place, &payload(status.pid, number), &found[..status.length as usize])?;
+            }
+            let refused = rank.lab().match_counters()?.refused;
+            // A sender has at most three quarters of its ids, and 62 messages, under way.
+            let under_way = senders * (rank.board().message_depth * 3 / 4).min(62);
+            if under_way > rank.board().message_depth && count * senders > rank.board().message_depth {
+                holds("messages refused", "at least one", refused > 0, refused)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// A message behind more unmatched messages of its source than the hardware holds is received, and
@@ -1232,10 +1278,13 @@ fn random(context: &Context) -> Result {
         // With a short ring, most receives wait in the library.
         let short = (2 * context.ranks()).next_power_of_two().max(4);
         let ring = [256, short, 64, 2 * short][number as usize % 4].max(short);
-        let options = Options::default().ring_entries(ring);
+        let flow = [FlowControl::Credits, FlowControl::GoBackN][number as usize / 4 % 2];
+        let options = Options::default().ring_entries(ring).flow_control(flow);
         let outcomes = context.run_with(options, context.ranks(), |rank| {
             let outcome = plan.execute(context, rank)?;
-            nothing_refused(rank)?;
+            if flow == FlowControl::Credits {
+                nothing_refused(rank)?;
+            }
             Ok(outcome)
         })?;
         let (received, holds): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
