@@ -169,6 +169,9 @@ module rma_message_port #(
   assign arrival_o.length   = length_q;
   assign arrival_o.id       = message_id.id;
 
+  logic unused_zero;
+  assign unused_zero = ^message_id.unused_25_16;
+
   // ---------------------------------------------------------------- write tasks
 
   assign whole_round = length_q[BytesW-1:0] + BytesW'(3);

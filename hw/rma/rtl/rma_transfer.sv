@@ -166,6 +166,10 @@ module rma_transfer #(
     message_id.id     = id;
   end
 
+  // `message` has them.
+  logic unused_send;
+  assign unused_send = ^{send.rank, send.context_};
+
   if (KERNEL) begin : g_kernel
     assign id     = {kernel, own_id[14:0]};
     assign id_bad = MESSAGES == 0 || (32'(own_id) >= MESSAGES - KernelCommands && !kernel);
