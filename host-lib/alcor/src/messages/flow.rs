@@ -176,11 +176,14 @@ impl Messages {
 
     /// Returns whether refused messages wait for their time.
     pub(super) fn is_paused(&self) -> bool {
-        self.flow.goes_back() && self.next_resumption() < Cycle(u64::MAX)
+        self.next_resumption() < Cycle(u64::MAX)
     }
 
     /// Returns the earliest time at which refused messages are sent again.
     pub(super) fn next_resumption(&self) -> Cycle {
+        if !self.goes_back() {
+            return Cycle(u64::MAX);
+        }
         let streams = self.flow.streams.iter();
         let times = streams.filter_map(|stream| stream.resume_at);
         times.min().unwrap_or(Cycle(u64::MAX))
