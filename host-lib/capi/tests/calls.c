@@ -590,6 +590,7 @@ int main(int count, char **arguments)
     alcor_options_t options = {0};
     options.watchdog_cycles = 1000000;
     options.ring_entries = 128;
+    options.flags = ALCOR_GO_BACK_N;
     if (count == 4)
         CHECK(alcor_init(arguments[1], (uint32_t)atoi(arguments[2]), (uint32_t)atoi(arguments[3]), &options, &rank));
     else

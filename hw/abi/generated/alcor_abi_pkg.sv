@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h9E0376E5;
+  localparam logic [31:0] ABI_HASH = 32'hBAF6CA9D;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -49,9 +49,9 @@ package alcor_abi_pkg;
     OP_X_TAG = 8'h26,
     /// Commit an accumulate: each element of the window becomes its combination with the element of the X_LENGTH bytes at X_LADDR, atomically for each element; data is x_commit, X_OPERAND is x_reduction. X_OFFSET and X_LENGTH are multiples of the element's size.
     OP_X_ACCUMULATE = 8'h27,
-    /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_send. Completes when a receive has taken the message.
+    /// Commit an eager message of X_LENGTH bytes at X_LADDR, at most a fragment (MESSAGES); data is x_message with the destination rank. Completes when a receive has taken the message.
     OP_X_SEND = 8'h28,
-    /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must not change until the command completes. Data is x_send.
+    /// Commit a message by rendezvous: only its announcement travels, and the receiver's engine fetches the X_LENGTH bytes at X_LADDR, which must not change until the command completes. Data is x_message with the destination rank.
     OP_X_ANNOUNCE = 8'h29,
     /// Post a receive into the X_LENGTH bytes at X_LADDR; data is x_message with the source. Completes when the message is in memory.
     OP_X_RECEIVE = 8'h2A,
@@ -618,14 +618,16 @@ package alcor_abi_pkg;
     logic [25:0] tag;
   } x_tag_t;
   // Written by the host to commit the command. The id of a message or receive is below the depth of the queues (MESSAGES), and differs from the ids of the rank's other outstanding messages and receives.
-  /// Operand of X_RECEIVE and X_PROBE.
+  /// Operand of X_SEND, X_ANNOUNCE, X_RECEIVE and X_PROBE.
   typedef struct packed {
-    /// Source rank.
+    /// Rank: target or source.
     logic [7:0] rank;
     /// Context: messages and receives of different contexts never match.
     logic [7:0] context_;
+    /// X_SEND, X_ANNOUNCE: as in message_id. Otherwise zero.
+    logic [5:0] serial;
     /// Command id, returned in the completion ring.
-    logic [15:0] id;
+    logic [9:0] id;
   } x_message_t;
   // Followed by the tag (word 1), the length in bytes (word 2) and message_id (word 3). An eager message's payload follows, its first byte in lane 0.
   /// MESSAGE: word 0.
@@ -825,18 +827,6 @@ package alcor_abi_pkg;
     /// Command id of the message.
     logic [9:0] id;
   } x_refusal_t;
-  // Written by the host to commit the command. As x_message, with a serial number.
-  /// Operand of X_SEND and X_ANNOUNCE.
-  typedef struct packed {
-    /// Destination rank.
-    logic [7:0] rank;
-    /// Context.
-    logic [7:0] context_;
-    /// As in message_id.
-    logic [5:0] serial;
-    /// Command id, returned in the completion ring.
-    logic [9:0] id;
-  } x_send_t;
   // After the refusal of a message with a serial number, the receiver refuses all messages of this source with other serial numbers, until it takes this one or number 1. Each refused message gets ST_NO_ROOM. The sender sends them again in the same order, and no later message before them. No event is raised.
   /// MESSAGE: word 3.
   typedef struct packed {
@@ -1205,7 +1195,7 @@ package alcor_abi_pkg;
     logic foreign;
     /// The board dropped a packet of any rank because no link leads to its destination; see DROPPED.
     logic unrouted;
-    /// A message was refused for lack of room; see MESSAGES_REFUSED.
+    /// A message without a serial number, or one beyond QUEUE_PAIR_LIMITS, was refused for lack of room, so it is lost; see MESSAGES_REFUSED.
     logic no_room;
     /// The ranks were at different collective commands at a barrier; BARRIER_DONE has ended the barrier nevertheless.
     logic mismatch;

@@ -51,7 +51,7 @@ module message_engine #(
     input  logic [11:0]                    read_offset_i,
     /// Host: the register's value, in the same cycle; 0 for registers of other blocks.
     output logic [31:0]                    read_data_o,
-    /// Pulse: a message is refused for want of room.
+    /// Pulse: a message is refused for lack of room, and its sender does not send it again.
     output logic                           no_room_o,
     /// Host: at least MESSAGE_WAKE unexpected messages wait.
     output logic                           crowded_o,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use alcor_abi::packets::{
     cq_entry, message, message_id, x_accumulate, x_atomic, x_commit, x_data, x_header, x_length,
-    x_message, x_operation, x_reduction, x_send, x_tag,
+    x_message, x_operation, x_reduction, x_tag,
 };
 use alcor_abi::rank;
 use alcor_abi::{

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use alcor_abi::packets::{
-    cq_entry, message, message_id, x_ack, x_commit, x_header, x_message, x_refusal, x_send, x_tag,
+    cq_entry, message, message_id, x_ack, x_commit, x_header, x_message, x_refusal, x_tag,
 };
 use alcor_abi::{Opcode, PacketType, Status, board, command, rank};
 use alcor_hw_bench::{Answers, Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
@@ -291,8 +291,8 @@ impl Bench {
         self.nodes[at].host.push((register, data));
     }
 
-    /// Queues a message command: target or source, context, tag, id, and its buffer's address and
-    /// length.
+    /// Queues a message command: target or source, context, tag, id with serial number, and its
+    /// buffer's address and length.
     fn message(
         &mut self,
         at: usize,
@@ -306,7 +306,7 @@ impl Bench {
         self.command(
             at,
             opcode,
-            x_message::RANK.put(rank) | x_message::CONTEXT.put(context) | x_message::ID.put(id),
+            x_message::RANK.put(rank) | x_message::CONTEXT.put(context) | id,
         );
     }
 
@@ -792,6 +792,17 @@ impl Bench {
     fn statuses(&mut self, at: usize) -> Vec<(u32, u32)> {
         let entries = self.completions(at).into_iter();
         entries.map(|(id, status, ..)| (id, status)).collect()
+    }
+
+    /// Sets the thresholds of both matching units of each rank at random.
+    fn set_thresholds(&mut self) {
+        let thresholds = [0, 1, 4, 0xffff];
+        for at in 0..RANKS {
+            for register in [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD] {
+                let value = thresholds[self.rng.random_range(0..4)];
+                self.register(at, register, value);
+            }
+        }
     }
 
     fn set_paces(&mut self) {
@@ -1296,13 +1307,7 @@ fn programs(config: Config, rounds: u64) {
     let mut program = Program::begin(Bench::new(config, "rma_messages_programs"));
     for round in 0..rounds {
         program.bench.set_paces();
-        let thresholds = [0, 1, 4, 0xffff];
-        for at in 0..RANKS {
-            for register in [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD] {
-                let value = thresholds[program.bench.rng.random_range(0..4)];
-                program.bench.register(at, register, value);
-            }
-        }
+        program.bench.set_thresholds();
         program.traffic(800);
         if round % 4 == 3 {
             program.clean();

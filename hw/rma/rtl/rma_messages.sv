@@ -65,7 +65,7 @@ module rma_messages #(
     input  logic                           completion_ready_i,
     /// The completion.
     output alcor_abi_pkg::received_t       completion_o,
-    /// Pulse: a message is refused for want of room.
+    /// Pulse: a message is refused for lack of room, and its sender does not send it again.
     output logic                           no_room_o,
     /// CAUSES.crowded.
     output logic                           crowded_o,

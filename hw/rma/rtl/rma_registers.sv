@@ -36,7 +36,7 @@ module rma_registers (
     input  alcor_abi_pkg::refusal_t          request_refusal_i,
     /// Packets that the reply plane has refused.
     input  alcor_abi_pkg::refusal_t          reply_refusal_i,
-    /// Pulse: a message is refused for want of room.
+    /// Pulse: a message is refused for lack of room, and its sender does not send it again.
     input  logic                             no_room_i,
     /// CAUSES.crowded.
     input  logic                             crowded_i,

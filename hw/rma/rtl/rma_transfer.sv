@@ -152,23 +152,17 @@ module rma_transfer #(
 
   // The command comes from the kernel, whose messages have no serial numbers.
   logic kernel;
-  alcor_abi_pkg::x_send_t send;
   alcor_abi_pkg::message_id_t message_id;
   logic [15:0] id, own_id;
 
   assign kernel = KERNEL && ex1_i.command.kernel;
-  assign send   = ex1_i.command.data;
-  assign own_id = (is_message && !kernel) ? 16'(send.id) : commit.id;
+  assign own_id = (is_message && !kernel) ? 16'(message.id) : commit.id;
 
   always_comb begin
     message_id        = '0;
-    message_id.serial = kernel ? '0 : send.serial;
+    message_id.serial = kernel ? '0 : message.serial;
     message_id.id     = id;
   end
-
-  // `message` has them.
-  logic unused_send;
-  assign unused_send = ^{send.rank, send.context_};
 
   if (KERNEL) begin : g_kernel
     assign id     = {kernel, own_id[14:0]};
@@ -438,7 +432,7 @@ module rma_transfer #(
   assign engine_o.command  = is_cancel ? McCancel : (opcode == OP_X_PROBE) ? McProbe : McReceive;
   assign engine_o.rank     = message.rank;
   assign engine_o.context_ = message.context_;
-  assign engine_o.id       = message.id;
+  assign engine_o.id       = 16'(message.id);
   assign engine_o.tag      = operands.tag;
   assign engine_o.buffer   = {operands.laddr, operands.length};
 

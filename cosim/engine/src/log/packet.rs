@@ -180,6 +180,15 @@ fn extent(words: &[u32], first: u32) -> Extent {
     Extent { header, payload }
 }
 
+/// Returns the command id of an acknowledgement or completion with this id half-word and, of the
+/// refusal of a message with a serial number, the number of sources that are refused.
+pub(crate) fn id_and_line(status: Option<Status>, half: u32) -> (u32, Option<u32>) {
+    match x_refusal::LINE.get(half) {
+        line @ 1.. if status == Some(Status::NoRoom) => (x_refusal::ID.get(half), Some(line)),
+        _ => (half, None),
+    }
+}
+
 /// Returns whether an XGET with this first word is an atomic operation.
 fn is_atomic(first: u32) -> bool {
     x_atomic::ATOMIC.get(first) != 0 && x_atomic::MESSAGE.get(first) == 0
@@ -271,15 +280,10 @@ impl PacketHeader {
             },
             Some(PacketType::Xack) => {
                 let status = Status::from_bits(x_ack::STATUS.get(first));
-                let line = x_refusal::LINE.get(first);
-                let is_refusal = status == Some(Status::NoRoom) && line > 0;
+                let (id, line) = id_and_line(status, x_ack::ID.get(first));
                 Self {
-                    id: Some(if is_refusal {
-                        x_refusal::ID.get(first)
-                    } else {
-                        x_ack::ID.get(first)
-                    }),
-                    line: is_refusal.then_some(line),
+                    id: Some(id),
+                    line,
                     status,
                     last: true,
                     ..base

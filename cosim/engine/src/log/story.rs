@@ -9,12 +9,12 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use alcor::{Status, Topology};
-use alcor_abi::packets::{cq_entry, x_commit, x_message, x_refusal, x_send};
+use alcor_abi::packets::{cq_entry, x_commit, x_message};
 use alcor_abi::rank::{self, c_go};
 use alcor_abi::{Channel, Opcode, PacketType, PhitKind};
 use serde_json::{Map, Value};
 
-use super::packet::{PacketHeader, PhitHeader, channel_name, counts, words_of};
+use super::packet::{PacketHeader, PhitHeader, channel_name, counts, id_and_line, words_of};
 use super::{COLLECTIVE_UNIT, Record, What};
 
 /// Number of cycles without a phit, or without a written word, after which the next one of a
@@ -520,8 +520,9 @@ impl StoryBuilder<'_> {
                 Some(x_commit::ID.get(data))
             }
             Some(opcode) if opcode.atomic().is_some() => Some(x_commit::ID.get(data)),
-            Some(Opcode::XSend | Opcode::XAnnounce) => Some(x_send::ID.get(data)),
-            Some(Opcode::XReceive | Opcode::XProbe) => Some(x_message::ID.get(data)),
+            Some(Opcode::XSend | Opcode::XAnnounce | Opcode::XReceive | Opcode::XProbe) => {
+                Some(x_message::ID.get(data))
+            }
             None if offset == rank::C_GO => Some(c_go::ID.get(data)),
             _ => None,
         };
@@ -895,11 +896,9 @@ impl StoryBuilder<'_> {
 
     fn completion(&mut self, board: u32, local: u8, span: (u64, u64), entry: u32, tag: u32) {
         let rank = self.global(board, local);
-        let (mut id, source) = (cq_entry::ID.get(entry), cq_entry::SOURCE.get(entry));
         let status = Status::from_bits(cq_entry::STATUS.get(entry));
-        if status == Some(Status::NoRoom) && x_refusal::LINE.get(id) > 0 {
-            id = x_refusal::ID.get(id);
-        }
+        let (id, _) = id_and_line(status, cq_entry::ID.get(entry));
+        let source = cq_entry::SOURCE.get(entry);
         let track = Track::Rank(local, OfRank::Completions);
         let is_barrier = cq_entry::BARRIER.get(entry) != 0;
         let name = if is_barrier {

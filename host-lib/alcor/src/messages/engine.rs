@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use alcor_abi::packets::{x_refusal, x_send};
+use alcor_abi::packets::{x_message, x_refusal};
 use alcor_abi::{Opcode, Status};
 
 use super::{Line, Message, MessageKind, MessageStatus, PAUSE, Queued, longer};
@@ -204,7 +204,7 @@ impl Progress {
         let numbered = match (message.kind, message.peer) {
             (MessageKind::Send, Some(target)) => {
                 let target = target.0 as usize;
-                x_send::SERIAL.put(self.messages.flow.number(target, &mut serial))
+                x_message::SERIAL.put(self.messages.flow.number(target, &mut serial))
             }
             _ => 0,
         };

@@ -6,7 +6,7 @@
 //! the messages sent after the refused one are refused too, though their refusals may not have arrived.
 //! So the sender goes back to the refused message, and sends each later one when its refusal is there.
 
-use alcor_abi::packets::x_send;
+use alcor_abi::packets::x_message;
 
 use super::{Messages, PAUSE, Queued, longer};
 use crate::request::{Held, Outcome};
@@ -14,7 +14,7 @@ use crate::{BoardInfo, Cycle, FlowControl};
 
 /// Maximum number of messages under way to a destination, so that no two have the same number in
 /// the hardware.
-const WINDOW: u32 = x_send::SERIAL.max() - 1;
+const WINDOW: u32 = x_message::SERIAL.max() - 1;
 
 /// The messages to one destination.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! The commands of a soft board: execution of the queues, puts and gets.
 
-use alcor_abi::packets::{x_commit, x_send};
+use alcor_abi::packets::{x_commit, x_message};
 use alcor_abi::rank::events;
 use alcor_abi::{Opcode, Status};
 
@@ -73,14 +73,14 @@ impl State {
             Opcode::Put1 | Opcode::PutN | Opcode::Get => return self.serve_paper(index, opcode),
             // The message waits until its target takes part in the run.
             Opcode::XSend | Opcode::XAnnounce => {
-                let target = x_send::RANK.get(data);
+                let target = x_message::RANK.get(data);
                 let (nprocs, orphaned) = (it.nprocs, it.orphaned);
                 let is_absent = target < nprocs && target_of(&self.ranks, target).is_none();
                 if is_absent && orphaned {
                     // A rank was reset, perhaps this one.
                     let it = &mut self.ranks[index];
                     it.pop();
-                    it.complete(x_send::ID.get(data), Status::RankReset);
+                    it.complete(x_message::ID.get(data), Status::RankReset);
                     return true;
                 }
                 if is_absent {

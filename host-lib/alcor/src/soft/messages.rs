@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use alcor_abi::packets::{cq_entry, x_message, x_refusal, x_send, x_tag};
+use alcor_abi::packets::{cq_entry, x_message, x_refusal, x_tag};
 use alcor_abi::rank::{self, events, message_queues};
 use alcor_abi::{Opcode, Status};
 
@@ -145,13 +145,8 @@ impl State {
             return;
         }
         let it = &self.ranks[index];
-        let is_send = matches!(opcode, Opcode::XSend | Opcode::XAnnounce);
         let receive = Receive {
-            id: if is_send {
-                x_send::ID.get(data)
-            } else {
-                x_message::ID.get(data)
-            },
+            id: x_message::ID.get(data),
             rank: x_message::RANK.get(data),
             context: x_message::CONTEXT.get(data),
             tag: it.messages.tag,
@@ -174,7 +169,7 @@ impl State {
                     id: receive.id,
                     context: receive.context,
                     tag: x_tag::TAG.get(receive.tag),
-                    serial: x_send::SERIAL.get(data),
+                    serial: x_message::SERIAL.get(data),
                     length: receive.length,
                     is_announced: opcode != Opcode::XSend,
                     place: Place::Sender(receive.at),

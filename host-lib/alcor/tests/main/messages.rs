@@ -6,7 +6,7 @@ use alcor::{
     Awaited, Board, Error, FlowControl, GlobalRank, Job, MessageKind, Options, PageOffset, Rank,
     Request, Result, Rights, Source, Status, TAG_UB, Tag,
 };
-use alcor_abi::packets::{x_message, x_send, x_tag};
+use alcor_abi::packets::{x_message, x_tag};
 use alcor_abi::{Opcode, board, command, rank as page};
 
 use crate::spy::{Access, Spy};
@@ -961,7 +961,10 @@ fn messages_without_credits_have_serial_numbers_and_no_quota() {
     };
     assert_eq!(of(page::MESSAGE_QUOTA), [0xFFFF, 0xFFFF]);
     let sends = of(command(Opcode::XSend));
-    let serials: Vec<u32> = sends.iter().map(|&send| x_send::SERIAL.get(send)).collect();
+    let serials: Vec<u32> = sends
+        .iter()
+        .map(|&send| x_message::SERIAL.get(send))
+        .collect();
     let expected: Vec<u32> = (1..=63).chain(2..9).collect();
     assert_eq!(serials, expected);
 }

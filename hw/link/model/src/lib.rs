@@ -11,8 +11,6 @@
 
 mod end;
 mod link;
-mod reach;
 
 pub use end::{Broken, End, Epoch, Frame, Rules, Session, Sizes};
 pub use link::{Action, Budget, Link, Side, State};
-pub use reach::{Explored, explore};

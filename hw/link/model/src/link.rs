@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use stateright::{Model, Property};
+use alcor_reach::Protocol;
 
 use crate::{Broken, End, Frame, Rules, Session, Sizes};
 
@@ -99,24 +99,6 @@ pub enum Action {
     Run,
 }
 
-impl Action {
-    /// Whether the step is a fault, or a decision of the hosts: the protocol can't rely on it, nor
-    /// on its absence.
-    #[must_use]
-    pub fn is_from_outside(self) -> bool {
-        matches!(
-            self,
-            Action::Lose(_)
-                | Action::Damage(_)
-                | Action::Repeat(_)
-                | Action::Fall
-                | Action::Reset(_)
-                | Action::Outage(_)
-                | Action::Run
-        )
-    }
-}
-
 /// The model: sizes, rules and faults.
 #[derive(Debug, Clone)]
 pub struct Link {
@@ -128,10 +110,13 @@ pub struct Link {
     pub budget: Budget,
 }
 
-impl Link {
+impl Protocol for Link {
+    type State = State;
+    type Action = Action;
+    type Broken = Broken;
+
     /// The state in which the host of a first run has reset both boards.
-    #[must_use]
-    pub fn start(&self) -> State {
+    fn start(&self) -> State {
         State {
             ends: [
                 End::new(0, 0, self.sizes.phits[0]),
@@ -150,8 +135,7 @@ impl Link {
 
     /// Whether everything has arrived, or a new run is needed: an end reports that the other board
     /// was reset, or a board lost power.
-    #[must_use]
-    pub fn is_done(&self, state: &State) -> bool {
+    fn is_done(&self, state: &State) -> bool {
         let is_whole = |end: &End| end.session == Session::Open && end.is_settled();
         let is_stale = |end: &End| end.session == Session::Stale;
         state.ends.iter().all(is_whole)
@@ -160,7 +144,7 @@ impl Link {
     }
 
     /// Calls `each` with every step that is possible.
-    pub fn steps(&self, state: &State, mut each: impl FnMut(Action)) {
+    fn steps(&self, state: &State, mut each: impl FnMut(Action)) {
         if state.broken.is_some() {
             return;
         }
@@ -206,7 +190,7 @@ impl Link {
     }
 
     /// Takes a step.
-    pub fn step(&self, state: &mut State, action: Action) {
+    fn step(&self, state: &mut State, action: Action) {
         match action {
             Action::Send(side) => {
                 let frame = state.ends[side as usize].send(&self.sizes);
@@ -273,6 +257,25 @@ impl Link {
         }
     }
 
+    fn broken(state: &State) -> Option<Broken> {
+        state.broken
+    }
+
+    fn is_from_outside(action: Action) -> bool {
+        matches!(
+            action,
+            Action::Lose(_)
+                | Action::Damage(_)
+                | Action::Repeat(_)
+                | Action::Fall
+                | Action::Reset(_)
+                | Action::Outage(_)
+                | Action::Run
+        )
+    }
+}
+
+impl Link {
     fn hear(&self, state: &mut State, side: Side) {
         let Some(frame) = state.wires[side as usize].pop_front() else {
             return;
@@ -299,31 +302,5 @@ impl Link {
         let resets = (end.epoch.resets + 1) & (self.sizes.resets - 1);
         *end = End::new(resets, state.starts, self.sizes.phits[side as usize]);
         state.starts += 1;
-    }
-}
-
-impl Model for Link {
-    type State = State;
-    type Action = Action;
-
-    fn init_states(&self) -> Vec<State> {
-        vec![self.start()]
-    }
-
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        self.steps(state, |action| actions.push(action));
-    }
-
-    fn next_state(&self, state: &State, action: Action) -> Option<State> {
-        let mut next = state.clone();
-        self.step(&mut next, action);
-        (next != *state).then_some(next)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always(
-            "each phit arrives once, in order, and in its session",
-            |_, state: &State| state.broken.is_none(),
-        )]
     }
 }

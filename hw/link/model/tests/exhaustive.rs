@@ -1,8 +1,7 @@
 //! Every order of steps and faults, at small sizes.
 
-use std::fmt::Write;
-
-use alcor_link_model::{Budget, Explored, Link, Rules, Sizes, explore};
+use alcor_link_model::{Broken, Budget, Link, Rules, Sizes};
+use alcor_reach::{Explored, explore};
 
 /// One direction with more phits than numbers, so that numbers wrap around.
 const WRAPS: Sizes = Sizes {
@@ -42,13 +41,13 @@ const ONE: Sizes = Sizes {
 #[track_caller]
 fn holds(sizes: Sizes, budget: Budget) {
     let explored = look(sizes, Rules::default(), budget);
-    if let Some(failure) = failure(&explored) {
+    if let Some(failure) = explored.failure {
         panic!("{failure}");
     }
     assert!(explored.done > 0, "the ends never finish");
 }
 
-fn look(sizes: Sizes, rules: Rules, budget: Budget) -> Explored {
+fn look(sizes: Sizes, rules: Rules, budget: Budget) -> Explored<Broken> {
     let explored = explore(&Link {
         sizes,
         rules,
@@ -56,23 +55,6 @@ fn look(sizes: Sizes, rules: Rules, budget: Budget) -> Explored {
     });
     println!("{} states; {budget:?}, {sizes:?}", explored.states);
     explored
-}
-
-fn failure(explored: &Explored) -> Option<String> {
-    if let Some(stuck) = &explored.stuck {
-        return Some(format!("the ends can't finish from here: {stuck:#?}"));
-    }
-    let path = explored.broken.as_ref()?;
-    let mut text = String::from("the steps:\n");
-    for (state, step) in path {
-        match (step, state.broken) {
-            (Some(step), _) => writeln!(text, "{step:?}"),
-            (None, Some(broken)) => writeln!(text, "{broken}: {state:#?}"),
-            (None, None) => Ok(()),
-        }
-        .expect("a string takes all text");
-    }
-    Some(text)
 }
 
 #[test]
@@ -167,7 +149,7 @@ fn runs_of_an_early_host() {
     };
     for sizes in [BOTH, ONE] {
         let explored = look(sizes, rules, budget);
-        if let Some(failure) = failure(&explored) {
+        if let Some(failure) = explored.failure {
             panic!("{failure}");
         }
     }
@@ -205,7 +187,7 @@ fn each_rule_is_needed() {
     ];
     let passed: Vec<_> = without
         .into_iter()
-        .filter(|(_, rules, sizes, budget)| failure(&look(*sizes, *rules, *budget)).is_none())
+        .filter(|(_, rules, sizes, budget)| look(*sizes, *rules, *budget).failure.is_none())
         .map(|(name, ..)| name)
         .collect();
     assert_eq!(passed, [""; 0], "not missed");
@@ -225,5 +207,5 @@ fn half_the_numbers_are_too_many() {
         losses: 1,
         ..Budget::default()
     };
-    assert!(failure(&look(sizes, Rules::default(), budget)).is_some());
+    assert!(look(sizes, Rules::default(), budget).failure.is_some());
 }

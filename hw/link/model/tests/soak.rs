@@ -2,6 +2,7 @@
 //! longer: with `ALCOR_SOAK=1000`, 10^9 phits in each class of faults.
 
 use alcor_link_model::{Action, Budget, Link, Rules, Sizes, State};
+use alcor_reach::Protocol;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -43,7 +44,7 @@ fn soak(name: &str, faults: Budget, steps: u32) {
         own.clear();
         outside.clear();
         link.steps(&state, |step| {
-            if step.is_from_outside() {
+            if Link::is_from_outside(step) {
                 &mut outside
             } else {
                 &mut own

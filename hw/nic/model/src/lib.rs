@@ -11,13 +11,11 @@
 #![warn(missing_docs)]
 
 mod incast;
-mod reach;
 mod receiver;
 mod sender;
 mod streams;
 
 pub use incast::{Figures, Incast, incast};
-pub use reach::{Explored, explore};
 pub use receiver::{Answer, Broken, Receiver};
 pub use sender::{Message, Rules, Sender, Sizes};
 pub use streams::{Action, Reply, State, Streams};

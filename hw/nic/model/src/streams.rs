@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use stateright::{Model, Property};
+use alcor_reach::Protocol;
 
 use crate::{Answer, Broken, Message, Receiver, Rules, Sender, Sizes};
 
@@ -78,10 +78,13 @@ pub struct Streams {
     pub room: u32,
 }
 
-impl Streams {
+impl Protocol for Streams {
+    type State = State;
+    type Action = Action;
+    type Broken = Broken;
+
     /// The state before the first message.
-    #[must_use]
-    pub fn start(&self) -> State {
+    fn start(&self) -> State {
         let source = |&messages: &u32| Source {
             sender: Sender::new(messages, &self.sizes),
             messages: VecDeque::new(),
@@ -96,8 +99,7 @@ impl Streams {
     }
 
     /// Whether each message has been received, and its sender knows.
-    #[must_use]
-    pub fn is_done(&self, state: &State) -> bool {
+    fn is_done(&self, state: &State) -> bool {
         let is_all = |(source, &messages): (usize, &u32)| {
             state.sources[source].sender.is_done() && state.receiver.taken(source) == messages
         };
@@ -105,7 +107,7 @@ impl Streams {
     }
 
     /// Calls `each` with every step that is possible.
-    pub fn steps(&self, state: &State, mut each: impl FnMut(Action)) {
+    fn steps(&self, state: &State, mut each: impl FnMut(Action)) {
         if state.broken.is_some() {
             return;
         }
@@ -125,7 +127,7 @@ impl Streams {
     }
 
     /// Takes a step.
-    pub fn step(&self, state: &mut State, action: Action) {
+    fn step(&self, state: &mut State, action: Action) {
         let (sizes, rules) = (&self.sizes, &self.rules);
         match action {
             Action::Send(at) => {
@@ -166,30 +168,8 @@ impl Streams {
             }
         }
     }
-}
 
-impl Model for Streams {
-    type State = State;
-    type Action = Action;
-
-    fn init_states(&self) -> Vec<State> {
-        vec![self.start()]
-    }
-
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        self.steps(state, |action| actions.push(action));
-    }
-
-    fn next_state(&self, state: &State, action: Action) -> Option<State> {
-        let mut next = state.clone();
-        self.step(&mut next, action);
-        (next != *state).then_some(next)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always(
-            "the messages of each source are taken once and in order",
-            |_, state: &State| state.broken.is_none(),
-        )]
+    fn broken(state: &State) -> Option<Broken> {
+        state.broken
     }
 }

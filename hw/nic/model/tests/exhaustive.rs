@@ -1,9 +1,9 @@
 //! Every order of steps, at small sizes. `ALCOR_FULL=1` adds larger ones.
 
 use std::env;
-use std::fmt::Write;
 
-use alcor_nic_model::{Broken, Explored, Rules, Sizes, Streams, explore};
+use alcor_nic_model::{Broken, Rules, Sizes, Streams};
+use alcor_reach::{Explored, explore};
 
 /// The load: number of messages of each source.
 type Messages = &'static [u32];
@@ -36,13 +36,13 @@ fn is_full() -> bool {
 #[track_caller]
 fn holds(case: Case) {
     let explored = look(case, Rules::default());
-    if let Some(failure) = failure(&explored) {
+    if let Some(failure) = explored.failure {
         panic!("{failure}");
     }
     assert!(explored.done > 0, "the senders never finish");
 }
 
-fn look(case: Case, rules: Rules) -> Explored {
+fn look(case: Case, rules: Rules) -> Explored<Broken> {
     let explored = explore(&Streams {
         // A pause ends at any time, so its length makes no difference.
         sizes: Sizes {
@@ -58,23 +58,6 @@ fn look(case: Case, rules: Rules) -> Explored {
     });
     println!("{} states; {case:?}", explored.states);
     explored
-}
-
-fn failure(explored: &Explored) -> Option<String> {
-    if let Some(stuck) = &explored.stuck {
-        return Some(format!("no way leads to the end from here: {stuck:#?}"));
-    }
-    let path = explored.broken.as_ref()?;
-    let mut text = String::from("the steps:\n");
-    for (state, step) in path {
-        match (step, state.broken) {
-            (Some(step), _) => writeln!(text, "{step:?}"),
-            (None, Some(broken)) => writeln!(text, "{broken}: {state:#?}"),
-            (None, None) => Ok(()),
-        }
-        .expect("a string takes all text");
-    }
-    Some(text)
 }
 
 #[test]
@@ -145,11 +128,10 @@ fn each_rule_is_needed() {
     ];
     for (name, rules, expected) in without {
         let explored = look(case(&[4, 2], 1, 3), rules);
-        let last = explored.broken.as_ref().and_then(|path| path.last());
-        let broken = last.and_then(|(state, _)| state.broken);
-        let failure = failure(&explored);
-        assert!(failure.is_some(), "not missed: {name}");
-        assert_eq!(broken, expected, "{name}: {}", failure.unwrap_or_default());
+        let Some(failure) = explored.failure else {
+            panic!("not missed: {name}");
+        };
+        assert_eq!(explored.broken, expected, "{name}: {failure}");
     }
 }
 
@@ -161,6 +143,6 @@ fn the_latest_number_breaks_nothing() {
         ..Rules::default()
     };
     for case in [case(&[3, 3], 1, 2), case(&[4, 2], 1, 3)] {
-        assert_eq!(failure(&look(case, rules)), None);
+        assert_eq!(look(case, rules).failure, None);
     }
 }

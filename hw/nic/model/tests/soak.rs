@@ -4,6 +4,7 @@
 use std::env;
 
 use alcor_nic_model::{Action, Broken, Rules, Sizes, State, Streams};
+use alcor_reach::Protocol;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -170,7 +170,7 @@ impl Streams {
             Opcode::XSend
         };
         let context = if message.kind == RANKS { ANY } else { NAMED };
-        let id = x_send::SERIAL.put(message.serial) | x_send::ID.put(message.id);
+        let id = x_message::SERIAL.put(message.serial) | x_message::ID.put(message.id);
         self.bench.message(
             from,
             opcode,
@@ -480,13 +480,7 @@ pub(super) fn streams(config: Config, rounds: u64, name: &'static str) {
     };
     for round in 0..rounds {
         streams.bench.set_paces();
-        let thresholds = [0, 1, 4, 0xffff];
-        for at in 0..RANKS {
-            for register in [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD] {
-                let value = thresholds[streams.bench.rng.random_range(0..4)];
-                streams.bench.register(at, register, value);
-            }
-        }
+        streams.bench.set_thresholds();
         streams.traffic(2_000);
         if round % 4 == 3 {
             streams.clean();
@@ -522,11 +516,11 @@ impl Bench {
 
     /// Sends a message of a rank's kernel.
     fn kernel_sends(&mut self, at: usize, to: u32, serial: u32, slot: u32) {
-        let id = x_send::SERIAL.put(serial) | (MESSAGES - 8 + slot);
+        let id = x_message::SERIAL.put(serial) | (MESSAGES - 8 + slot);
         let commit = x_message::RANK.put(to) | x_message::CONTEXT.put(CONTEXT);
         for (name, value) in [
             ("kernel_opcode_i", Opcode::XSend as u32),
-            ("kernel_data_i", commit | x_message::ID.put(id)),
+            ("kernel_data_i", commit | id),
             ("kernel_address_i", 0x1000),
             ("kernel_length_i", 8),
             ("kernel_tag_i", TAG),
@@ -569,7 +563,7 @@ impl Alone {
     fn send(&mut self, [from, id, serial]: [u32; 3], line: Option<u32>) {
         let place = format!("rank {from}: {id} with number {serial}");
         let opcode = [Opcode::XSend, Opcode::XAnnounce][id as usize % 2];
-        let what = [1, CONTEXT, TAG, x_send::SERIAL.put(serial) | id];
+        let what = [1, CONTEXT, TAG, x_message::SERIAL.put(serial) | id];
         self.bench.message(from as usize, opcode, what, [0x1000, 8]);
         self.bench.drain();
         let half = |line: u32| x_refusal::ID.put(id) | x_refusal::LINE.put(line);
