@@ -1,6 +1,7 @@
 //! `alcor build`, `alcor clean`, and what `alcor doctor` says of models: over a repository of a few small sources.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -209,7 +210,11 @@ fn left(models: &Path) -> Vec<PathBuf> {
 /// the cache, and nothing beside them.
 #[test]
 fn builds_of_clones_that_share_a_cache_can_be_killed() {
-    const KILLS: usize = 50;
+    let kills = if env::var("ALCOR_FULL").is_ok_and(|full| full == "1") {
+        50
+    } else {
+        20
+    };
     let reference = Checkout::new();
     assert_eq!(reference.alcor(&["build", "one"]).0, 0);
     let whole = libraries(&reference.models);
@@ -229,7 +234,7 @@ fn builds_of_clones_that_share_a_cache_can_be_killed() {
         // Compilers are in the group, too.
         command.process_group(0).spawn().unwrap()
     };
-    for round in 0..KILLS / 2 {
+    for round in 0..kills / 2 {
         let mut children = clones.each_ref().map(start);
         thread::sleep(Duration::from_millis(random.random_range(0..1500)));
         for child in &mut children {

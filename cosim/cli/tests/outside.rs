@@ -12,9 +12,24 @@ use verimodel::ModelCache;
 
 const ALCOR: &str = env!("CARGO_BIN_EXE_alcor");
 
-/// The profile of crates outside of the clone: that of the clone, whose dependencies Cargo then uses. It
-/// compiles only the crates of the clone again, as they have another path.
-const PROFILE: &str = "[profile.release]\ndebug = 0\nopt-level = 1\n";
+/// The profile of crates outside of the clone: that of the clone for dependencies, which Cargo then
+/// uses. It compiles the crates of the clone again, as they have another path, here without
+/// optimisation, which takes half the time.
+const PROFILE: &str = r#"
+[profile.release]
+debug = 0
+opt-level = 1
+
+[profile.release.package]
+alcor = { opt-level = 0 }
+alcor-bitstreams = { opt-level = 0 }
+alcor-capi = { opt-level = 0 }
+alcor-cosim = { opt-level = 0 }
+alcor-deploy = { opt-level = 0 }
+alcor-test = { opt-level = 0 }
+verimodel = { opt-level = 0 }
+xdma-rs = { opt-level = 0 }
+"#;
 
 /// The clone.
 fn root() -> PathBuf {

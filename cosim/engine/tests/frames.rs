@@ -12,7 +12,7 @@ fn open(uri: &str) -> Arc<SimCluster> {
 /// Number of words of a put.
 const WORDS: usize = 1500;
 /// Number of rounds of the program.
-const ROUNDS: u32 = 6;
+const ROUNDS: u32 = 3;
 
 /// Puts, messages and collectives between all ranks. Returns a digest of what has arrived.
 pub(crate) fn program(rank: &mut Rank) -> Result<u32> {
