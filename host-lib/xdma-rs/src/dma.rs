@@ -167,8 +167,9 @@ impl H2c {
     ///
     /// # Errors
     /// [`Error::BufferAlignment`] when buffer and `to` have different offsets in a page;
-    /// [`Error::Short`], [`Error::TransferTimedOut`], [`Error::Gone`], [`Error::Node`];
-    /// [`Error::ChannelLost`] after a time-out.
+    /// [`Error::Engine`], [`Error::Short`], [`Error::TransferTimedOut`], [`Error::DeadLink`],
+    /// [`Error::Gone`], [`Error::Node`]; [`Error::ChannelLost`] after a time-out, and after an error
+    /// whose engine did not stop.
     ///
     /// # Examples
     /// ```

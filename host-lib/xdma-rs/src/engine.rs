@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 
+use crate::fault::{ERRORS, Ended, EngineFault};
 use crate::function::{DmaMemory, Function};
 use crate::nodes::{Dma, EventNode, Mapping, Nodes, Way};
 
@@ -58,10 +59,13 @@ mod irq {
 const RUN: u32 = 1;
 const BUSY: u32 = 1;
 const POLL_WRITE_BACK: u32 = 1 << 26;
-/// Statuses that are errors: alignment, magic number, length, read, write, descriptor fetch.
-const ERRORS: u32 = 0b111 << 3 | 0x7fff << 9;
 /// Start of a run: statuses are logged and end the run if they are errors.
 const START: u32 = RUN | POLL_WRITE_BACK | 0b11 << 1 | ERRORS;
+
+/// Bits of the word that the engine writes back: count of completed descriptors, and whether the
+/// status register holds an error.
+const COMPLETED_COUNT: u32 = 0xff_ffff;
+const WRITTEN_ERROR: u32 = 1 << 31;
 
 /// Magic number of a descriptor.
 const MAGIC: u32 = 0xad4b << 16;
@@ -78,7 +82,7 @@ const PIECE: usize = 64 << 10;
 const BUFFER: usize = 1 << 20;
 /// Offset of the buffer in the channel's memory. The descriptors are before it, from 0.
 const DATA: usize = 4096;
-/// Offset of the count of completed descriptors in the channel's memory.
+/// Offset of the word that the engine writes back in the channel's memory.
 const COUNT: usize = 2048;
 /// Time for which a transfer is polled without a pause.
 const SPIN: Duration = Duration::from_micros(100);
@@ -91,50 +95,6 @@ const STOPPING: Duration = Duration::from_millis(100);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The engine of a channel has stopped with an error.
-#[derive(Debug, thiserror::Error)]
-#[error("the engine stopped with status {status:#x} ({})", self.reasons())]
-struct Stopped {
-    way: Way,
-    status: u32,
-}
-
-impl Stopped {
-    fn reasons(&self) -> String {
-        let memory = ["decode error", "slave error"];
-        let host = [
-            "unsupported request",
-            "completer abort",
-            "parity error",
-            "poisoned",
-            "unexpected completion",
-        ];
-        let mut reasons = Vec::new();
-        let mut add = |first: u32, what: &str, names: &[&str]| {
-            for (bit, name) in names.iter().enumerate() {
-                if self.status >> (first + bit as u32) & 1 != 0 {
-                    reasons.push(format!("{what}: {name}"));
-                }
-            }
-        };
-        add(
-            3,
-            "descriptor",
-            &["misaligned", "no magic number", "length"],
-        );
-        match self.way {
-            Way::ToCard => add(9, "read of host memory", &host),
-            Way::FromCard => add(9, "read of the card", &memory),
-        }
-        add(14, "write to the card", &memory);
-        add(19, "descriptor fetch", &host);
-        if reasons.is_empty() {
-            reasons.push("it ended before its last descriptor".into());
-        }
-        reasons.join(", ")
-    }
 }
 
 /// The core of a card, driven from user space. Its nodes have the names of the vendor's driver.
@@ -360,10 +320,15 @@ impl Channel {
             limit,
             memory: Some(memory),
         };
-        // A former owner of the card may have left the engine running.
-        if !channel.stop() {
+        // A former owner of the card may have left the engine running, and errors in its status.
+        let status = channel.stop();
+        if status == u32::MAX {
+            return Err(channel.dead());
+        }
+        if status & BUSY != 0 {
             return Err(Errno::EBUSY.into());
         }
+        channel.write(channel::STATUS, ERRORS);
         let count = channel.memory()?.address() + COUNT as u64;
         channel.write(channel::POLL_LO, count as u32);
         channel.write(channel::POLL_HI, (count >> 32) as u32);
@@ -378,11 +343,16 @@ impl Channel {
         self.core.write32(self.at + register, value);
     }
 
+    /// The status register reads all ones, so no device answers.
+    fn dead(&self) -> io::Error {
+        io::Error::other(Ended::Dead((self.at + channel::STATUS) as u64))
+    }
+
     /// The memory of the channel.
     fn memory(&self) -> io::Result<&dyn DmaMemory> {
         self.memory
             .as_deref()
-            .ok_or_else(|| Errno::ETIMEDOUT.into())
+            .ok_or_else(|| io::Error::other(Ended::Lost))
     }
 
     fn check(&self, way: Way, bytes: usize, at: u64) -> io::Result<()> {
@@ -442,31 +412,52 @@ impl Channel {
         // The card sees the descriptors and the data before the start.
         fence(Ordering::SeqCst);
         self.write(channel::CONTROL, START);
-        let ended = self.wait(count as u32);
-        // The engine may write its count before it is idle. The next run needs an idle engine.
-        let is_idle = self.stop();
+        let is_over = self.wait(count as u32)?;
+        // The engine may write its count before it is idle, and before the card's AXI bus has
+        // answered the last write. The next run needs an idle engine.
+        let status = self.stop();
+        // A read on the bus returns after the writes before it, also that of the count.
+        let written_back = self.memory()?.load32(COUNT);
+        let is_dead = status == u32::MAX;
+        let is_idle = !is_dead && status & BUSY == 0;
         if !is_idle {
             // The engine may still use the memory, which is therefore never freed.
             std::mem::forget(self.memory.take());
         }
-        ended?;
-        fence(Ordering::SeqCst);
-        if is_idle {
-            Ok(())
-        } else {
-            Err(Errno::ETIMEDOUT.into())
+        if is_dead {
+            return Err(self.dead());
         }
+        let has_error = status & ERRORS != 0 || written_back & WRITTEN_ERROR != 0;
+        let is_complete = written_back & COMPLETED_COUNT >= count as u32;
+        if has_error || is_over && is_idle && !is_complete {
+            // The start of the next run does not clear all errors.
+            self.write(channel::STATUS, status & ERRORS);
+            return Err(io::Error::other(Ended::Fault(EngineFault {
+                way: self.way,
+                status,
+                written_back,
+                descriptors: count as u32,
+                is_idle,
+            })));
+        }
+        if !is_over || !is_idle {
+            return Err(Errno::ETIMEDOUT.into());
+        }
+        fence(Ordering::SeqCst);
+        Ok(())
     }
 
-    /// Waits until the engine has completed `count` descriptors.
-    fn wait(&self, count: u32) -> io::Result<()> {
+    /// Waits until the engine has completed `count` descriptors, or has ended otherwise. Returns
+    /// false if the engine has completed no descriptor for the time limit.
+    fn wait(&self, count: u32) -> io::Result<bool> {
         let memory = self.memory()?;
         let began = Instant::now();
         let (mut completed, mut progress, mut looked) = (0, began, began);
         loop {
-            let found = memory.load32(COUNT) & 0xff_ffff;
-            if found >= count {
-                return Ok(());
+            let word = memory.load32(COUNT);
+            let found = word & COMPLETED_COUNT;
+            if found >= count || word & WRITTEN_ERROR != 0 {
+                return Ok(true);
             }
             let now = Instant::now();
             if found != completed {
@@ -474,22 +465,14 @@ impl Channel {
             }
             if now - looked >= LOOK {
                 looked = now;
+                // The engine may write no word back when it stops. All ones: no device answers.
                 let status = self.read(channel::STATUS);
-                // A read on the bus returns after the writes before it, also that of the count.
-                let is_over = memory.load32(COUNT) & 0xff_ffff >= count;
-                if !is_over && (status & ERRORS != 0 || status & BUSY == 0) {
-                    // All ones: no device answers.
-                    return Err(match status {
-                        u32::MAX => Errno::EIO.into(),
-                        _ => io::Error::other(Stopped {
-                            way: self.way,
-                            status,
-                        }),
-                    });
+                if status & ERRORS != 0 || status & BUSY == 0 {
+                    return Ok(true);
                 }
             }
             if now - progress >= self.limit {
-                return Err(Errno::ETIMEDOUT.into());
+                return Ok(false);
             }
             if now - began < SPIN {
                 std::hint::spin_loop();
@@ -499,16 +482,18 @@ impl Channel {
         }
     }
 
-    /// Stops the engine. Returns whether the engine is idle.
-    fn stop(&self) -> bool {
+    /// Stops the engine. Returns its last status: with [`BUSY`] if the engine does not stop, and all
+    /// ones if no device answers.
+    fn stop(&self) -> u32 {
         self.write(channel::CONTROL_W1C, RUN);
         let began = Instant::now();
-        while self.read(channel::STATUS) & BUSY != 0 {
-            if began.elapsed() > STOPPING.max(self.limit / 10) {
-                return false;
+        loop {
+            let status = self.read(channel::STATUS);
+            let is_over = began.elapsed() > STOPPING.max(self.limit / 10);
+            if status & BUSY == 0 || status == u32::MAX || is_over {
+                return status;
             }
             yield_now();
         }
-        true
     }
 }

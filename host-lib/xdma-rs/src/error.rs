@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{BarOffset, PciAddress};
+use crate::{BarOffset, EngineFault, PciAddress};
 
 /// The result of this crate's calls.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -130,10 +130,26 @@ pub enum Error {
         /// Offset and length of the request.
         at: At,
     },
-    /// An earlier transfer of the channel timed out. Its engine may still move data.
+    /// An engine that this process drives ended a transfer with an error. The channel accepts the
+    /// next transfer if [`EngineFault::is_idle`].
     #[error(
-        "{doing} {node}{at}: an earlier transfer of this channel timed out, and its engine may still \
-         run; reset the card, and open it again",
+        "{doing} {node}{at}: {fault}; any part of the data may have reached its destination",
+        node = node.display()
+    )]
+    Engine {
+        /// The node.
+        node: PathBuf,
+        /// Reading or writing.
+        doing: Doing,
+        /// Offset and length of the request.
+        at: At,
+        /// The state of the engine.
+        fault: EngineFault,
+    },
+    /// An earlier transfer of the channel ended before its engine, which may still move data.
+    #[error(
+        "{doing} {node}{at}: an earlier transfer of this channel timed out or failed, and its engine \
+         may still run; reset the card, and open it again",
         node = node.display()
     )]
     ChannelLost {

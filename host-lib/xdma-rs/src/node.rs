@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow};
 
-use crate::{At, CardAddr, Doing, Error, PciAddress, Result};
+use crate::fault::Ended;
+use crate::{At, BarOffset, CardAddr, Doing, Error, PciAddress, Result};
 
 /// Maximum number of times that a call is repeated after a signal.
 const AGAIN: u32 = 16;
@@ -57,6 +58,23 @@ impl Node {
             };
         }
         let node = self.path.clone();
+        let ended = source.get_ref().and_then(|inner| inner.downcast_ref());
+        match ended.copied() {
+            Some(Ended::Fault(fault)) => {
+                return Error::Engine {
+                    node,
+                    doing,
+                    at,
+                    fault,
+                };
+            }
+            Some(Ended::Dead(offset)) => {
+                let offset = BarOffset(offset);
+                return Error::DeadLink { node, offset };
+            }
+            Some(Ended::Lost) => return Error::ChannelLost { node, doing, at },
+            None => {}
+        }
         match source.raw_os_error() {
             Some(errno)
                 if at != At::NODE && (errno == Errno::ETIMEDOUT as i32 || errno == RESTART) =>

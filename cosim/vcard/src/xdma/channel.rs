@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::registers::{channel, control, sgdma, status};
-use super::{AxiResponse, CardMemory, HostMemory};
+use super::{AxiResponse, CardMemory, ErrorReport, HostMemory};
 
 /// Bytes of a descriptor.
 const DESCRIPTOR: usize = 32;
@@ -107,6 +107,7 @@ pub(super) struct Channel {
     state: State,
     /// The design gives the descriptors: descriptor bypass.
     is_bypassed: bool,
+    report: ErrorReport,
 }
 
 /// Limits of the descriptor fetch, which the registers for all channels set.
@@ -138,7 +139,12 @@ impl Channel {
         has_room
     }
 
-    pub(super) fn new(direction: Direction, identifiers: (u32, u32), alignment: u32) -> Channel {
+    pub(super) fn new(
+        direction: Direction,
+        identifiers: (u32, u32),
+        alignment: u32,
+        report: ErrorReport,
+    ) -> Channel {
         Channel {
             direction,
             identifier: identifiers.0,
@@ -155,6 +161,7 @@ impl Channel {
             fetched: VecDeque::new(),
             state: State::Idle,
             is_bypassed: false,
+            report,
         }
     }
 
@@ -238,7 +245,8 @@ impl Channel {
         let rises = value & !self.control & control::RUN != 0;
         self.control = value & control::ALL;
         if rises && self.state == State::Idle {
-            self.status = 0;
+            // The guide names no start that clears this status, but names one for all others.
+            self.status &= status::ALIGN_MISMATCH;
             self.completed = 0;
             self.fetched.clear();
             self.state = State::Fetch {
@@ -259,6 +267,26 @@ impl Channel {
         self.fetched.clear();
     }
 
+    /// Stops the engine because of an error.
+    fn fail(&mut self, error: u32, host: &dyn HostMemory) {
+        self.stop(error);
+        if self.report == ErrorReport::WriteBack && self.status & status::ERRORS != 0 {
+            self.write_back(host);
+        }
+    }
+
+    /// Writes the count of completed descriptors to host memory, if the control register says so.
+    /// Bit 31 of the word tells whether the status register holds an error.
+    fn write_back(&self, host: &dyn HostMemory) {
+        let enabled = control::POLL_WRITE_BACK | status::DESCRIPTOR_COMPLETED;
+        if self.control & enabled == enabled {
+            let is_error = u32::from(self.status & status::ERRORS != 0);
+            let word = is_error << 31 | self.completed & 0xff_ffff;
+            // A write to an address that does not exist is lost.
+            host.write(self.poll_address, &word.to_le_bytes());
+        }
+    }
+
     /// Does one piece of work: a descriptor fetch or one burst. Returns whether the engine did
     /// something.
     pub(super) fn step(
@@ -276,7 +304,7 @@ impl Channel {
             }
             State::Fetch { at, adjacent } => match self.fetched.pop_front() {
                 Some(descriptor) => {
-                    self.begin(descriptor);
+                    self.begin(descriptor, host);
                     true
                 }
                 None if self.is_bypassed => false,
@@ -303,7 +331,7 @@ impl Channel {
         let is_legal = at % BOUNDARY + bytes.len() as u64 <= BOUNDARY;
         if !is_legal || !host.read(at, &mut bytes) {
             if self.control & status::DESCRIPTOR_ERRORS != 0 {
-                self.stop(status::DESCRIPTOR_ERROR);
+                self.fail(status::DESCRIPTOR_ERROR, host);
                 return true;
             }
             // Unless the error stops the engine, the engine takes the ones of the failed read.
@@ -318,12 +346,12 @@ impl Channel {
         true
     }
 
-    fn begin(&mut self, descriptor: Descriptor) {
+    fn begin(&mut self, descriptor: Descriptor, host: &dyn HostMemory) {
         let difference = descriptor.source ^ descriptor.destination;
         if !descriptor.is_valid() {
-            self.stop(status::MAGIC_STOPPED);
+            self.fail(status::MAGIC_STOPPED, host);
         } else if !difference.is_multiple_of(u64::from(self.alignment)) {
-            self.stop(status::ALIGN_MISMATCH);
+            self.fail(status::ALIGN_MISMATCH, host);
         } else {
             self.state = State::Move {
                 descriptor,
@@ -376,11 +404,15 @@ impl Channel {
             }
         };
         // An error stops the engine if its enable bits are set.
+        let done = done + bytes as u32;
         if error & self.control != 0 {
-            self.stop(error);
+            let is_posted = error & status::WRITE_ERRORS != 0 && done == descriptor.length;
+            if self.report == ErrorReport::Late && is_posted {
+                self.complete(descriptor, host);
+            }
+            self.fail(error, host);
             return;
         }
-        let done = done + bytes as u32;
         if done < descriptor.length {
             self.state = State::Move { descriptor, done };
         } else {
@@ -400,13 +432,8 @@ impl Channel {
         if descriptor.control & STOP != 0 {
             self.stop(status::DESCRIPTOR_STOPPED);
         }
-        let is_polled = self.control & control::POLL_WRITE_BACK != 0
-            && self.control & status::DESCRIPTOR_COMPLETED != 0;
-        if is_polled && descriptor.control & COMPLETED != 0 {
-            let is_error = u32::from(self.status & status::ERRORS != 0);
-            let count = is_error << 31 | self.completed & 0xff_ffff;
-            // A write to an address that does not exist is lost.
-            host.write(self.poll_address, &count.to_le_bytes());
+        if descriptor.control & COMPLETED != 0 {
+            self.write_back(host);
         }
     }
 }

@@ -7,11 +7,15 @@
 //!
 //! Where the guide leaves the behaviour open, the model takes the answer that a driver can rely on
 //! least:
-//! - A failed transfer writes no count to host memory. The driver finds the error in the status.
+//! - The status ALIGN_MISMATCH survives the start of the next run. The guide names the start as the
+//!   end of each other status.
 //! - A block of adjacent descriptors is one read request. A block that crosses 4 KiB is a failed
 //!   fetch.
 //! - The run bit keeps its value after the engine has stopped. The next run needs a rising edge.
 //! - The engines stand still while the function may not master the bus.
+//!
+//! The guide does not say when poll mode reports an error: [`ErrorReport`] selects one of three
+//! answers. The vendor's driver expects the first one.
 //!
 //! The performance counters of the channels read 0, as does every register that does not exist.
 
@@ -76,6 +80,23 @@ pub struct Shape {
     pub alignment: u32,
     /// The channel from the card to the host whose descriptors the design gives.
     pub bypassed: Option<u32>,
+    /// The way in which a failed transfer shows in poll mode.
+    pub report: ErrorReport,
+}
+
+/// The way in which a failed transfer shows in poll mode. The status register shows the error in
+/// each case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ErrorReport {
+    /// The engine writes the count back when it stops, with the error bit.
+    #[default]
+    WriteBack,
+    /// The engine writes nothing when it stops.
+    Status,
+    /// As [`ErrorReport::Status`], and writes to the card are posted: the engine counts a
+    /// descriptor, and writes the count back, before the response to the last burst of the
+    /// descriptor arrives.
+    Late,
 }
 
 impl Default for Shape {
@@ -87,6 +108,7 @@ impl Default for Shape {
             user_interrupts: MAX_USER_INTERRUPTS,
             alignment: 1,
             bypassed: None,
+            report: ErrorReport::WriteBack,
         }
     }
 }
@@ -194,6 +216,7 @@ impl Core {
             user_interrupts: shape.user_interrupts.min(MAX_USER_INTERRUPTS),
             alignment: shape.alignment.clamp(1, 0xff),
             bypassed: shape.bypassed,
+            report: shape.report,
         };
         let identifiers = |registers: u32, sgdma: u32, index: u32| {
             let of = |target: u32| IDENTIFIER | target << 16 | index << 8 | VERSION;
@@ -201,11 +224,11 @@ impl Core {
         };
         let h2c = (0..shape.h2c).map(|index| {
             let identifiers = identifiers(target::H2C, target::H2C_SGDMA, index);
-            Channel::new(Direction::H2c, identifiers, shape.alignment)
+            Channel::new(Direction::H2c, identifiers, shape.alignment, shape.report)
         });
         let c2h = (0..shape.c2h).map(|index| {
             let identifiers = identifiers(target::C2H, target::C2H_SGDMA, index);
-            let channel = Channel::new(Direction::C2h, identifiers, shape.alignment);
+            let channel = Channel::new(Direction::C2h, identifiers, shape.alignment, shape.report);
             if shape.bypassed == Some(index) {
                 channel.bypass()
             } else {

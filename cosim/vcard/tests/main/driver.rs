@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use alcor_vcard::xdma::{HostMemory, Shape, status};
+use alcor_vcard::xdma::{ErrorReport, HostMemory, Shape, status};
 use xdma::{C2h, Card, CardAddr, DmaBuffer, Driver, Error, H2c, Machine};
 
 use crate::bytes::Bytes;
@@ -26,10 +26,16 @@ impl Drop for Bench {
 
 impl Bench {
     fn new(limit: Duration) -> Bench {
+        Bench::with(ErrorReport::default(), limit)
+    }
+
+    fn with(report: ErrorReport, limit: Duration) -> Bench {
         let mut memory = Bytes::new(0x8000, 4 << 20);
         memory.refused = 0x1_0000..0x1_1000;
         let shape = Shape {
             user_interrupts: 6,
+            report,
+            alignment: 4,
             ..Shape::default()
         };
         Bench::over(Model::start(shape, memory), limit)
@@ -54,14 +60,6 @@ fn data(length: usize, seed: usize) -> Vec<u8> {
     (0..length)
         .map(|at| (at * 31 + at / 251 + seed) as u8)
         .collect()
-}
-
-/// The text of an error, which is one of the system.
-fn text(error: &Error) -> String {
-    let Error::Node { source, .. } = error else {
-        panic!("{error}");
-    };
-    source.to_string()
 }
 
 #[test]
@@ -166,40 +164,139 @@ fn channels_are_shared_by_threads() {
     });
 }
 
+/// Fails unless the error is of an engine that can be used again, and names this cause.
+fn is_engine(error: &Error, cause: &str) {
+    let Error::Engine { fault, .. } = error else {
+        panic!("{error}");
+    };
+    assert!(fault.is_idle(), "{error}");
+    let causes: Vec<String> = fault.causes().iter().map(ToString::to_string).collect();
+    assert_eq!(causes, [cause], "{error}");
+    assert!(error.to_string().contains(cause), "{error}");
+}
+
 #[test]
 fn errors_of_the_engine_are_named_and_the_channel_goes_on() {
-    let bench = Bench::new(LONG);
+    for report in [
+        ErrorReport::WriteBack,
+        ErrorReport::Status,
+        ErrorReport::Late,
+    ] {
+        errors_that_are_reported_by(report);
+    }
+}
+
+fn errors_that_are_reported_by(report: ErrorReport) {
+    let bench = Bench::with(report, LONG);
     let (mut to, mut from) = (bench.h2c(0), bench.c2h(0));
     let began = Instant::now();
     let error = to.write(CardAddr(0), &[1, 2]).expect_err("no card memory");
-    assert!(
-        text(&error).contains("write to the card: decode error"),
-        "{error}"
-    );
+    is_engine(&error, "write to the card: decode error");
     let error = to.write(CardAddr(0x1_0000), &[1, 2]).expect_err("refused");
-    assert!(
-        text(&error).contains("write to the card: slave error"),
-        "{error}"
-    );
+    is_engine(&error, "write to the card: slave error");
     let error = from
         .read(CardAddr(u64::MAX - 5), &mut [0; 4])
         .expect_err("no card memory");
-    assert!(
-        text(&error).contains("read of the card: decode error"),
-        "{error}"
-    );
+    is_engine(&error, "read of the card: decode error");
+    let error = from
+        .read(CardAddr(0x1_0000), &mut [0; 4])
+        .expect_err("refused");
+    is_engine(&error, "read of the card: slave error");
     assert!(
         from.read(CardAddr(u64::MAX), &mut [0; 4]).is_err(),
         "the address wraps"
     );
     // A piece of many: the first ones are written.
     let error = to.write(CardAddr(0x40_0000 - 0x1_0000), &data(200_000, 1));
-    assert!(text(&error.expect_err("beyond the end")).contains("decode error"));
+    let error = error.expect_err("beyond the end");
+    is_engine(&error, "write to the card: decode error");
     assert!(began.elapsed() < LONG / 2, "errors need no time-out");
     to.write(CardAddr(0x9000), &[1, 2]).expect("a write");
     let mut found = [0; 2];
     from.read(CardAddr(0x9000), &mut found).expect("a read");
     assert_eq!(found, [1, 2]);
+}
+
+#[test]
+fn a_status_that_is_left_over_fails_one_transfer_at_most() {
+    let bench = Bench::new(LONG);
+    // Another user of the core runs a descriptor whose source and destination differ in their low
+    // bits.
+    let mismatch = |bench: &Bench| {
+        bench.model.moves.store(false, Ordering::Relaxed);
+        let good = crate::bytes::Descriptor::new(1, crate::host::BASE, 0x9001, 64);
+        let at = crate::host::BASE + 0xf0_0000;
+        HostMemory::write(&bench.model.host, at, &good.to_bytes());
+        bench.model.with(|core| {
+            core.write(0x4080, at as u32);
+            core.write(0x4084, (at >> 32) as u32);
+            core.write(0x4088, 0);
+            core.write(0x0c, 1);
+            core.write(0x04, 1 | status::ALIGN_MISMATCH);
+            while core.step(&bench.model.host, &bench.model.card) {}
+            assert_eq!(core.read(0x40), status::ALIGN_MISMATCH);
+            core.write(0x0c, 1);
+        });
+        bench.model.moves.store(true, Ordering::Relaxed);
+    };
+    mismatch(&bench);
+    let mut to = bench.h2c(0);
+    let error = to.write(CardAddr(0x9000), &[1]).expect_err("an error");
+    is_engine(
+        &error,
+        "descriptor: source and destination differ in their low bits",
+    );
+    to.write(CardAddr(0x9000), &[1]).expect("the next transfer");
+    // A new owner begins with a clear status.
+    mismatch(&bench);
+    let next = Bench::over(Arc::clone(&bench.model), LONG);
+    next.h2c(0).write(CardAddr(0x9000), &[2]).expect("a write");
+}
+
+/// The card can read its host's memory, but writes go to an address that does not exist.
+#[test]
+fn a_count_that_is_lost_is_an_error() {
+    let bench = Bench::new(LONG);
+    bench.model.with(|core| core.write(0x8c, 7));
+    let error = bench.h2c(0).write(CardAddr(0x9000), &[1]);
+    is_engine(
+        &error.expect_err("no count"),
+        "the count of completed descriptors did not reach host memory",
+    );
+}
+
+/// An error of an engine that stays busy: the channel is lost, and its memory is kept.
+#[test]
+fn an_error_of_an_engine_that_stays_busy_loses_the_channel() {
+    let bench = Bench::new(LONG / 10);
+    let in_use = || bench.model.host.in_use.load(Ordering::Relaxed);
+    let before = in_use();
+    bench.model.moves.store(false, Ordering::Relaxed);
+    let model = Arc::clone(&bench.model);
+    let fails = std::thread::spawn(move || {
+        while !model.with(|core| core.is_busy()) {
+            std::thread::yield_now();
+        }
+        // The word that the engine writes back, without a status, and without an end.
+        let word = 1_u32 << 31;
+        let at = model.with(|core| u64::from(core.read(0x8c)) << 32 | u64::from(core.read(0x88)));
+        HostMemory::write(&model.host, at, &word.to_le_bytes());
+    });
+    let began = Instant::now();
+    let mut to = bench.h2c(0);
+    let error = to.write(CardAddr(0x9000), &[1]).expect_err("an error");
+    fails.join().expect("no panic");
+    let Error::Engine { fault, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(!fault.is_idle(), "{error}");
+    assert!(error.to_string().contains("reset the card"), "{error}");
+    assert!(began.elapsed() < LONG / 10, "errors need no time-out");
+    for mut channel in [to, bench.h2c(0)] {
+        let error = channel.write(CardAddr(0x9000), &[1]).expect_err("lost");
+        assert!(matches!(error, Error::ChannelLost { .. }), "{error}");
+    }
+    assert_eq!(in_use(), before);
 }
 
 #[test]
@@ -236,7 +333,7 @@ fn a_transfer_that_stands_still_times_out_and_its_memory_is_kept() {
         .h2c(0)
         .write(CardAddr(0x9000), &[2])
         .expect_err("the channel is lost");
-    assert!(matches!(error, Error::TransferTimedOut { .. }), "{error}");
+    assert!(matches!(error, Error::ChannelLost { .. }), "{error}");
     assert_eq!(in_use(), before);
     // The engine goes on, reads the memory, and nothing breaks.
     bench.model.with(|core| core.set_bus_master(true));
@@ -295,10 +392,8 @@ fn a_reset_in_the_middle_of_a_transfer_is_an_error() {
         .h2c(0)
         .write(CardAddr(0x9000), &[1; 64])
         .expect_err("a reset");
-    assert!(
-        text(&error).contains("ended before its last descriptor"),
-        "{error}"
-    );
+    is_engine(&error, "the engine ended before its last descriptor");
+    assert!(error.to_string().contains("open it again"), "{error}");
     reset.join().expect("no panic");
 }
 
@@ -310,10 +405,12 @@ fn a_card_that_has_left_is_an_error() {
     let began = Instant::now();
     let error = to.write(CardAddr(0x9000), &[1; 64]).expect_err("no card");
     assert!(
-        matches!(error, Error::Node { .. } | Error::TransferTimedOut { .. }),
+        matches!(error, Error::DeadLink { offset, .. } if offset.0 == 0x40),
         "{error}"
     );
-    assert!(began.elapsed() < LONG / 2);
+    let error = to.write(CardAddr(0x9000), &[1]).expect_err("no card");
+    assert!(matches!(error, Error::ChannelLost { .. }), "{error}");
+    assert!(began.elapsed() < LONG / 20);
     let function = Arc::new(ModelFunction(Arc::clone(&bench.model)));
     let error = Card::driven(&Machine::local(), function, LONG).expect_err("no core");
     assert!(

@@ -1,6 +1,6 @@
 //! The model of the core against the product guide: statuses, counts, write-back, interrupts.
 
-use alcor_vcard::xdma::{Core, Shape, control, status};
+use alcor_vcard::xdma::{Core, ErrorReport, Shape, control, status};
 
 use crate::bytes::{Bytes, COMPLETED, Descriptor, STOP};
 
@@ -314,16 +314,130 @@ fn the_count_is_written_back_after_counted_descriptors() {
     }
     let count = |count: u8| vec![count, 0, 0, 0, 0xee, 0xee, 0xee, 0xee];
     assert_eq!(seen, [vec![0xee; 8], count(1), count(3)]);
-    // Not without its enable bit, and not after a failure.
-    for (flags, source) in [(LOG, HOST), (LOG | control::POLL_WRITE_BACK, 0)] {
-        bench.host.put(HOST + 0x2000, &[0xee; 8]);
-        bench.descriptor(0, Descriptor::new(STOP | COMPLETED, source, 0, 4));
-        bench.first(H2C, 0, 0);
-        bench.core.write(0x0c, control::RUN);
-        bench.start(H2C, flags);
+    // Not without its enable bit.
+    bench.host.put(HOST + 0x2000, &[0xee; 8]);
+    bench.transfer(H2C, Descriptor::new(STOP | COMPLETED, HOST, 0, 4));
+    assert_eq!(bench.host.get(HOST + 0x2000, 8), [0xee; 8]);
+}
+
+/// Each error with the word that the engine writes back, which stays 0xee.. without a write.
+#[test]
+fn errors_are_written_back() {
+    let flags = STOP | COMPLETED;
+    let good = Descriptor::new(COMPLETED, HOST + 0x4000, 0, 2000);
+    let unwritten = 0xeeee_eeee;
+    for report in [
+        ErrorReport::WriteBack,
+        ErrorReport::Status,
+        ErrorReport::Late,
+    ] {
+        let with = |failed: u32, late: u32| match report {
+            ErrorReport::WriteBack => failed,
+            ErrorReport::Status => 1,
+            ErrorReport::Late => late,
+        };
+        for (name, second, status, expected) in [
+            ("none", good, DONE, 2),
+            (
+                "read of host memory",
+                Descriptor { source: 0, ..good },
+                status::READ_ERROR,
+                with(1 << 31 | 1, 1),
+            ),
+            (
+                "the first burst of a write",
+                Descriptor {
+                    destination: 0x100,
+                    ..good
+                },
+                status::WRITE_ERROR << 1,
+                with(1 << 31 | 1, 1),
+            ),
+            (
+                "the last burst of a write",
+                Descriptor {
+                    destination: 0x100,
+                    length: 16,
+                    ..good
+                },
+                status::WRITE_ERROR << 1,
+                with(1 << 31 | 1, 2),
+            ),
+            (
+                "alignment",
+                Descriptor {
+                    destination: 1,
+                    ..good
+                },
+                status::ALIGN_MISMATCH,
+                with(1 << 31 | 1, 1),
+            ),
+        ] {
+            let mut bench = Bench::with(Shape {
+                alignment: 4,
+                report,
+                ..Shape::default()
+            });
+            bench.card.refused = 0x100..0x200;
+            bench.poll_at(H2C, 0x2000);
+            bench.host.put(HOST + 0x2000, &[0xee; 4]);
+            let first = Descriptor {
+                next: HOST + 32,
+                ..good
+            };
+            bench.descriptor(0, first);
+            bench.descriptor(32, Descriptor { flags, ..second });
+            bench.first(H2C, 0, 0);
+            bench.start(H2C, LOG | control::POLL_WRITE_BACK);
+            bench.run();
+            let word = bench.host.get(HOST + 0x2000, 4);
+            let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            assert_eq!(word, expected, "{report:?}: {name}");
+            let found = bench.core.read(0x40) & status::ERRORS;
+            assert_eq!(found, status & status::ERRORS, "{report:?}: {name}");
+        }
+        // The first fetch fails: no descriptor is complete.
+        let mut bench = Bench::with(Shape {
+            report,
+            ..Shape::default()
+        });
+        bench.poll_at(H2C, 0x2000);
+        bench.host.put(HOST + 0x2000, &[0xee; 4]);
+        bench.first(H2C, 0x1_0000, 0);
+        bench.start(H2C, LOG | control::POLL_WRITE_BACK);
         bench.run();
-        assert_eq!(bench.host.get(HOST + 0x2000, 8), [0xee; 8]);
+        let expected = if report == ErrorReport::WriteBack {
+            1 << 31
+        } else {
+            unwritten
+        };
+        assert_eq!(
+            bench.host.get(HOST + 0x2000, 4),
+            u32::to_le_bytes(expected),
+            "{report:?}"
+        );
     }
+}
+
+/// Of all errors, only the mismatch of alignments outlives the start of the next run.
+#[test]
+fn a_start_clears_all_errors_but_a_mismatch_of_alignments() {
+    let mut bench = Bench::with(Shape {
+        alignment: 4,
+        ..Shape::default()
+    });
+    let good = Descriptor::new(STOP | COMPLETED, HOST + 0x4000, 0, 4);
+    let read = Descriptor { source: 0, ..good };
+    assert_eq!(bench.transfer(H2C, read), status::READ_ERROR);
+    assert_eq!(bench.transfer(H2C, good), DONE);
+    let misaligned = Descriptor {
+        destination: 1,
+        ..good
+    };
+    assert_eq!(bench.transfer(H2C, misaligned), status::ALIGN_MISMATCH);
+    assert_eq!(bench.transfer(H2C, good), DONE | status::ALIGN_MISMATCH);
+    bench.core.write(0x40, status::ALIGN_MISMATCH);
+    assert_eq!(bench.transfer(H2C, good), DONE);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use alcor_vcard::xdma::{Core, Shape, control, status};
+use alcor_vcard::xdma::{Core, ErrorReport, Shape, control, status};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -18,6 +18,7 @@ const SHAPE: Shape = Shape {
     user_interrupts: 5,
     alignment: 1,
     bypassed: None,
+    report: ErrorReport::WriteBack,
 };
 /// Writable bits of the registers of a channel.
 const LOGGED: u32 = 0x00ff_fe7e;
