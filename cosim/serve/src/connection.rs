@@ -96,7 +96,7 @@ fn host(
         shared,
         board,
         rank,
-        is_free: AtomicBool::new(false),
+        has_ended: AtomicBool::new(false),
     };
     let attached = Reply::Attached {
         now: port.now().map_or(0, |now| now.0),
@@ -115,15 +115,15 @@ fn host(
             .send_with(&attached, Some(client.end.segment().file()))?;
         scope.spawn(|| {
             watched.wait_for_the_end();
-            if !attachment.is_free.load(Ordering::SeqCst) {
-                shared.died(board, rank);
-            }
+            attachment.died();
         });
         let served = client.serve(&mut port);
         client.end.channel().hang_up();
         served
     });
     if let Some(port) = port {
+        // The process may have died before the other thread began to watch.
+        attachment.died();
         shared.part(board, rank, port, End::Died);
     }
     hosted
@@ -134,9 +134,19 @@ struct Attachment<'a> {
     shared: &'a Shared,
     board: &'a SimBoard,
     rank: u32,
-    /// Whether the port was dropped. The flag is set before the process learns of the drop, so a
-    /// later end of the connection does not count as a death.
-    is_free: AtomicBool,
+    /// Whether the port was dropped, or the death of the process was reported. The flag is set
+    /// before the process learns of the drop, so a later end of the connection does not count as a
+    /// death.
+    has_ended: AtomicBool,
+}
+
+impl Attachment<'_> {
+    /// Reports the death of the process, unless the attachment has ended.
+    fn died(&self) {
+        if !self.has_ended.swap(true, Ordering::SeqCst) {
+            self.shared.died(self.board, self.rank);
+        }
+    }
 }
 
 /// A rank of another process.
@@ -166,7 +176,7 @@ impl Client<'_> {
                     rank,
                     ..
                 } = *self.attachment;
-                self.attachment.is_free.store(true, Ordering::SeqCst);
+                self.attachment.has_ended.store(true, Ordering::SeqCst);
                 shared.part(board, rank, port, end);
             }
             if result.is_err() && self.end.channel().is_gone() {
