@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use alcor::{Error, JobError, Status};
 
+use crate::difference::Difference;
+
 /// The reason for a failed test: the place, the expected value, the value found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -126,17 +128,43 @@ impl<T> At<T> for alcor::Result<T> {
 
 /// Fails unless `found` is `expected`.
 ///
+/// The failure shows short values whole. Of lists with more than 16 elements, and of other values
+/// with a long text, the failure shows the first difference, a part of both values around this
+/// difference, and for lists the number of elements that differ.
+///
 /// # Errors
 /// [`Failure::Differs`], with the place, the expected and the found value.
+///
+/// # Examples
+/// ```
+/// use alcor_test::same;
+///
+/// let error = same("the answer", 42, 7).expect_err("another value");
+/// assert_eq!(error.to_string(), "the answer: expected 42, found 7");
+///
+/// let mut found = vec![0; 1000];
+/// found[700] = 9;
+/// let error = same("the inbox", vec![0; 1000], found).expect_err("another value");
+/// assert_eq!(
+///     error.to_string(),
+///     "the inbox: 1 of 1000 elements differ, the first at 700, the last at 700: \
+///      expected [0, 0, 0, 0, 0, 0, 0, 0] at 698, found [0, 0, 9, 0, 0, 0, 0, 0] at 698"
+/// );
+/// ```
 pub fn same<T: PartialEq + Debug>(place: impl Display, expected: T, found: T) -> Result {
     if found == expected {
         return Ok(());
     }
-    Err(Failure::new(
-        place,
-        format_args!("{expected:?}"),
-        format_args!("{found:?}"),
-    ))
+    let Difference {
+        summary,
+        expected,
+        found,
+    } = Difference::of(&expected, &found);
+    if summary.is_empty() {
+        return Err(Failure::new(place, expected, found));
+    }
+    let place = format_args!("{place}: {summary}");
+    Err(Failure::new(place, expected, found))
 }
 
 /// Fails unless the condition `holds`.

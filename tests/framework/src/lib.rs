@@ -70,6 +70,7 @@
 #![warn(missing_docs)]
 
 mod context;
+mod difference;
 pub mod explain;
 mod failure;
 mod harness;
