@@ -2078,6 +2078,7 @@ fn message_engine_random_tiny_store() {
 #[test]
 fn message_engine_reset() {
     resets(SMALL);
+    resets(TINY);
 }
 
 #[test]
@@ -2307,20 +2308,40 @@ fn streams(shape: Shape) {
         [refused(1), TAKEN, TAKEN]
     );
     bench.clean();
-    // The number of marked sources ends at 31.
+    // A mark that is set or cleared counts for the message of the next cycle.
+    for (serial, bit) in [21, 42]
+        .into_iter()
+        .flat_map(|serial| (0..6).map(move |bit| (serial, bit)))
+    {
+        let refusals = bench.refusals;
+        bench.arrivals.push(Message { serial, ..long });
+        for (id, serial) in [(1, serial ^ 1 << bit), (2, serial), (3, serial ^ 1 << bit)] {
+            bench.arrivals.push(Message {
+                serial,
+                id,
+                ..PLAIN
+            });
+        }
+        bench.settle();
+        assert_eq!((bench.refusals - refusals, bench.unexpected.len()), (2, 2));
+        bench.clean();
+    }
+    // All sources are marked. The number of marked sources ends at 31.
     assert_eq!(send(&mut bench, 0, &full), vec![TAKEN; full.len()]);
-    for source in 1..=40 {
+    let serial_of = |source: u8| 2 + source % (LAST_SERIAL - 1);
+    let line_of = |source: u8| (u32::from(source) + 1).min(31);
+    for source in 0..=u8::MAX {
         assert_eq!(
-            send(&mut bench, source, &[source]),
-            [refused(u32::from(source).min(31))]
+            send(&mut bench, source, &[serial_of(source)]),
+            [refused(line_of(source))]
         );
     }
     receive(&mut bench, full.len());
-    for source in (1..=40).rev() {
-        let line = u32::from(source).min(31);
+    for source in (0..=u8::MAX).rev() {
+        let serial = serial_of(source);
         assert_eq!(
-            send(&mut bench, source, &[41, source]),
-            [refused(line), TAKEN]
+            send(&mut bench, source, &[serial ^ 1, serial]),
+            [refused(line_of(source)), TAKEN]
         );
         receive(&mut bench, 1);
     }
