@@ -65,9 +65,9 @@ macro_rules! tests {
 }
 tests! {
     smallest: SMALL, random;
-    narrow: NARROW, random latency room throughput turns turns_of_a_pair scarce_credits merging no_starvation classes_do_not_meet control dropped;
+    narrow: NARROW, random latency room throughput turns turns_of_a_pair turns_of_an_input turns_of_packets waiting_packet_is_next classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped;
     middle: MIDDLE, random;
-    large: LARGE, random latency room throughput neighbours_without_credits turns turns_of_a_pair turns_of_channels scarce_credits merging no_starvation classes_do_not_meet control dropped;
+    large: LARGE, random latency room throughput neighbours_without_credits turns turns_of_a_pair turns_of_channels turns_of_an_input turns_of_packets classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped;
 }
 
 /// Members of `link_flow_t`.
@@ -163,6 +163,8 @@ struct Arrival {
     cycle: u64,
     from: Place,
     latency: u64,
+    /// The phit is the last of its packet.
+    is_last: bool,
 }
 
 pub(crate) struct Pins {
@@ -696,6 +698,7 @@ impl Rig {
             cycle: now,
             from: coming.from,
             latency: now - coming.since,
+            is_last: phit.last(),
         });
     }
 
@@ -1108,6 +1111,263 @@ fn turns_of_channels(config: Config) {
                 .is_some_and(|(least, most)| 10 * least >= 9 * most),
             "to {to}: {counts:?}"
         );
+        rig.drain();
+        rig.arrivals.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// The classes of an input take turns, and so do the two channels of a class, if each channel of the input has a
+/// channel of the link for itself.
+fn turns_of_an_input(config: Config) {
+    let mut rig = Rig::with_dateline(config, Random::new("switch_router input"), 0);
+    // Phits that are in the input at first, for each channel. No credit comes back before they are gone.
+    let depth = config.vc_depth;
+    let inputs = (0..config.links).flat_map(|link| (1u32..1 << VCS).map(move |used| (link, used)));
+    // All of them in the smallest configuration.
+    for (link, used) in inputs.step_by(config.links - 1) {
+        let channels: Vec<usize> = (0..VCS).filter(|vc| used >> vc & 1 == 1).collect();
+        let classes: Vec<Vec<usize>> = (0..3)
+            .map(|class| {
+                channels
+                    .iter()
+                    .copied()
+                    .filter(|vc| vc / 2 == class)
+                    .collect()
+            })
+            .filter(|class: &Vec<usize>| !class.is_empty())
+            .collect();
+        rig.set_sinks(Pace::Never);
+        // Control phits keep the links busy while the input fills up.
+        for _ in 0..channels.len() * depth + 20 {
+            for &vc in &channels {
+                rig.keep_busy((link, vc), Some(link ^ 1), 1);
+            }
+            rig.dut.set(rig.pins.control_in, 0, 1);
+            rig.cycle();
+        }
+        // Until a class with one channel has sent its phits.
+        rig.run((classes.len() * depth) as u64);
+        let arrivals = rig.take_arrivals(link ^ 1);
+        let count = |class: &[usize]| {
+            let of = |arrival: &&Arrival| class.contains(&arrival.from.1);
+            arrivals.iter().filter(of).count()
+        };
+        for class in &classes {
+            let share = arrivals.len() / classes.len();
+            assert!(
+                count(class).abs_diff(share) <= 2,
+                "link {link}, channels {channels:?}: {} of {class:?}, {share} expected",
+                count(class)
+            );
+            for &vc in class {
+                assert!(
+                    count(&[vc]).abs_diff(count(class) / class.len()) <= 2,
+                    "link {link}, channels {channels:?}: {} of channel {vc}",
+                    count(&[vc])
+                );
+            }
+        }
+        rig.drain();
+        rig.control_sent.clear();
+        rig.arrivals.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// A channel of an output, and the inputs that lead there.
+struct Outlet {
+    port: usize,
+    dest: usize,
+    stage: usize,
+    sources: Vec<Place>,
+}
+
+impl Rig {
+    /// The channels of outputs that more than one input channel leads to.
+    fn outlets(&mut self) -> Vec<Outlet> {
+        let links = self.config.links;
+        let targets = (0..links)
+            .map(Some)
+            .chain([None])
+            .flat_map(|to| (0..self.config.stages).map(move |stage| (to, stage)))
+            .filter(|&(to, stage)| to.is_none() || stage == 0)
+            .collect::<Vec<_>>();
+        let mut outlets = Vec::new();
+        for (to, stage) in targets {
+            let dest = self.rank_to(to);
+            let head = Phit {
+                header: dest as u64 | (stage as u64) << 32,
+                ..Phit::default()
+            };
+            // Outputs have the channels that inputs have.
+            for place in self.places() {
+                let leads = |&from: &Place| self.route(from, head) == Some(place);
+                let sources: Vec<Place> = self.places().into_iter().filter(leads).collect();
+                // Requests and replies have no stage.
+                let again = stage > 0 && place.0 < links + 2;
+                if sources.len() > 1 && !again {
+                    outlets.push(Outlet {
+                        port: place.0,
+                        dest,
+                        stage,
+                        sources,
+                    });
+                }
+            }
+        }
+        outlets
+    }
+
+    /// The sources of the packets that have left at a port since the last call.
+    fn take_packets(&mut self, port: usize) -> Vec<Place> {
+        let mut arrivals = self.take_arrivals(port);
+        arrivals.retain(|arrival| arrival.is_last);
+        arrivals.into_iter().map(|arrival| arrival.from).collect()
+    }
+}
+
+/// Long packets that wait for the same channel of an output get it in turns, one packet of each source.
+fn turns_of_packets(config: Config) {
+    let links = config.links;
+    for dateline in [0, (1 << links) - 1] {
+        let mut rig = Rig::with_dateline(config, Random::new("switch_router packets"), dateline);
+        // Each packet takes as long as it takes the router to look at all input channels twice.
+        let length = 2 * rig.places().len() + 4;
+        // All of them in the smallest configuration.
+        for outlet in rig.outlets().into_iter().step_by(links - 1) {
+            let Outlet {
+                port,
+                dest,
+                stage,
+                sources,
+            } = outlet;
+            for _ in 0..5 * sources.len() * (length + 3) {
+                for &from in &sources {
+                    while rig.lines[from.0][from.1].queue.len() < length + config.vc_depth {
+                        rig.send(from, dest, stage, length);
+                    }
+                }
+                rig.cycle();
+            }
+            let packets = rig.take_packets(port);
+            // The first packets come before all others wait.
+            let turns = &packets[sources.len()..];
+            assert!(turns.len() >= 3 * sources.len(), "port {port}: {packets:?}");
+            for round in turns.windows(sources.len()) {
+                assert!(
+                    sources.iter().all(|from| round.contains(from)),
+                    "port {port} of {sources:?}: {packets:?}"
+                );
+            }
+            rig.drain();
+            rig.arrivals.iter_mut().for_each(Vec::clear);
+        }
+    }
+}
+
+/// A packet that has waited for a channel until the router has seen it is the next one there, whatever sources its
+/// own packet, the one before and a later one have.
+fn waiting_packet_is_next(config: Config) {
+    for dateline in [0, (1 << config.links) - 1] {
+        let mut rig = Rig::with_dateline(config, Random::new("switch_router next"), dateline);
+        let visits = rig.places().len();
+        for outlet in rig.outlets() {
+            let Outlet {
+                port,
+                dest,
+                stage,
+                sources,
+            } = outlet;
+            for &keeper in &sources {
+                for &waits in sources.iter().filter(|&&from| from != keeper) {
+                    for &late in sources
+                        .iter()
+                        .filter(|&&from| from != keeper && from != waits)
+                    {
+                        rig.send(keeper, dest, stage, visits + 40);
+                        rig.run(10);
+                        rig.send(waits, dest, stage, 2);
+                        rig.run(visits as u64 + 10);
+                        rig.send(late, dest, stage, 2);
+                        while rig.queued() + rig.inside > 0 {
+                            rig.cycle();
+                        }
+                        assert_eq!(
+                            rig.take_packets(port),
+                            [keeper, waits, late],
+                            "port {port}, stage {stage}"
+                        );
+                    }
+                }
+            }
+        }
+        rig.drain();
+    }
+}
+
+/// Phits of one class take turns with those of a long packet of another class, if both go to the same link.
+fn classes_share_a_link(config: Config) {
+    let links = config.links;
+    let mut rig = Rig::with_dateline(config, Random::new("switch_router share"), 0);
+    let sources = |to: usize, class: usize| {
+        let local = if class < 2 { links + class } else { links + 2 };
+        [(to, 2 * class), (to ^ 1, 2 * class), (local, 0)]
+    };
+    let pairs = (0..3)
+        .flat_map(|a| (0..3).map(move |b| (a, b)))
+        .filter(|(a, b)| a != b);
+    for (to, (a, b)) in (0..links).flat_map(|to| pairs.clone().map(move |pair| (to, pair))) {
+        for (long, short) in sources(to, a)
+            .into_iter()
+            .flat_map(|long| sources(to, b).map(|short| (long, short)))
+            .filter(|(long, short)| long.0 != short.0)
+        {
+            for _ in 0..100 {
+                for (from, length) in [(long, 20), (short, 1)] {
+                    if rig.lines[from.0][from.1].queue.len() < 8 {
+                        rig.send_to(from, Some(to), length);
+                    }
+                }
+                rig.cycle();
+            }
+            let arrivals = rig.take_arrivals(to);
+            let shares =
+                [long, short].map(|from| arrivals.iter().filter(|a| a.from == from).count());
+            assert!(
+                shares[0].abs_diff(shares[1]) <= 8,
+                "to {to}, from {long:?} and {short:?}: {shares:?}"
+            );
+            rig.drain();
+            rig.arrivals.iter_mut().for_each(Vec::clear);
+        }
+    }
+}
+
+/// Without credits that come back, a channel of a link sends as many phits as it has credits. Each credit that comes
+/// back lets one more phit go.
+fn credits(config: Config) {
+    let mut rig = Rig::with_dateline(config, Random::new("switch_router credits"), 0);
+    let depth = config.vc_depth;
+    for (to, vc) in (0..config.links).flat_map(|link| (0..VCS).map(move |vc| (link, vc))) {
+        rig.set_sinks(Pace::Never);
+        // The credits come back one by one, then several in a row.
+        let mut sent = 0;
+        for come_back in [0, 1, 1, 1, 2, 3, depth / 2 + 1, depth - 1, depth, 1] {
+            rig.sinks[to][vc] = Pace::Always;
+            for cycle in 0..come_back + depth + 12 {
+                if cycle == come_back {
+                    rig.sinks[to][vc] = Pace::Never;
+                }
+                rig.keep_busy((to ^ 1, vc), Some(to), 1);
+                rig.cycle();
+            }
+            sent += if sent == 0 { depth } else { come_back };
+            let arrived = rig.arrivals[to].len();
+            assert_eq!(
+                arrived, sent,
+                "link {to}, channel {vc}, {come_back} credits"
+            );
+            assert_eq!(rig.held[to][vc], depth, "link {to}, channel {vc}");
+        }
         rig.drain();
         rig.arrivals.iter_mut().for_each(Vec::clear);
     }
