@@ -361,7 +361,8 @@ fn a_new_project_passes_at_once() {
     );
     assert_eq!(code, 101, "{out}");
     for words in [
-        "board.values_shift_by_one failed: the values: expected [",
+        "board.values_shift_by_one failed: the values: ",
+        " elements differ, the first at ",
         "explained in target/alcor-report/board.values_shift_by_one: commands.txt, packets.txt",
         "2 passed; 1 failed",
     ] {

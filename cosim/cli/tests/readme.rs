@@ -355,7 +355,7 @@ fn operations_behind_pcie_are_as_measured() {
 fn messages_with_queue_pairs_are_as_measured() {
     let document = include_str!("../../../hw/nic/doc/nic.md");
     let (_, table) = document
-        .split_once("| row | what | rma4-pairs | rma4?MESSAGES=512 |\n")
+        .split_once("| row | meaning | rma4-pairs | rma4?MESSAGES=512 |\n")
         .expect("the table");
     let (table, _) = table.split_once("\n\n").expect("its end");
     let shown: Vec<(&str, &str)> = table
