@@ -22,6 +22,20 @@ pub(crate) const ERRORS: u32 = MISALIGNED | MAGIC | LENGTH | 0x7fff << READ;
 ///
 /// The engine is that of a card that this process drives ([`Card::vfio`](crate::Card::vfio),
 /// [`Card::driven`](crate::Card::driven)). A driver in the kernel reports an error number instead.
+///
+/// # Examples
+/// A program that repeats a transfer after a fault of the host's memory alone:
+/// ```
+/// use xdma::{EngineCause, EngineFault};
+///
+/// fn may_repeat(fault: &EngineFault) -> bool {
+///     let (done, all) = (fault.completed(), fault.descriptors());
+///     println!("{done} of {all} descriptors, status {:#x}", fault.status());
+///     let is_of_host = |cause: &EngineCause| matches!(cause, EngineCause::HostRead(_));
+///     fault.is_idle() && fault.causes().iter().all(is_of_host)
+/// }
+/// # let _ = may_repeat;
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineFault {
     pub(crate) way: Way,
