@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 
-use crate::fault::{ERRORS, Ended, EngineFault};
+use crate::fault::{COMPLETED_COUNT, ERRORS, Ended, EngineFault, WRITTEN_ERROR};
 use crate::function::{DmaMemory, Function};
 use crate::nodes::{Dma, EventNode, Mapping, Nodes, Way};
 
@@ -61,11 +61,6 @@ const BUSY: u32 = 1;
 const POLL_WRITE_BACK: u32 = 1 << 26;
 /// Start of a run: statuses are logged and end the run if they are errors.
 const START: u32 = RUN | POLL_WRITE_BACK | 0b11 << 1 | ERRORS;
-
-/// Bits of the word that the engine writes back: count of completed descriptors, and whether the
-/// status register holds an error.
-const COMPLETED_COUNT: u32 = 0xff_ffff;
-const WRITTEN_ERROR: u32 = 1 << 31;
 
 /// Magic number of a descriptor.
 const MAGIC: u32 = 0xad4b << 16;

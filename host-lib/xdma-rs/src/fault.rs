@@ -18,6 +18,11 @@ const IDLE_STOPPED: u32 = 1 << 6;
 /// All status bits that are errors.
 pub(crate) const ERRORS: u32 = MISALIGNED | MAGIC | LENGTH | 0x7fff << READ;
 
+/// Bits of the word that the engine writes back: number of completed descriptors.
+pub(crate) const COMPLETED_COUNT: u32 = 0xff_ffff;
+/// The same: the status register holds an error.
+pub(crate) const WRITTEN_ERROR: u32 = 1 << 31;
+
 /// The state of an engine that ended a transfer without success.
 ///
 /// The engine is that of a card that this process drives ([`Card::vfio`](crate::Card::vfio),
@@ -56,7 +61,7 @@ impl EngineFault {
     /// Number of descriptors that the engine reports as completed. Each moves up to 64 KiB.
     #[must_use]
     pub fn completed(&self) -> u32 {
-        self.written_back & 0xff_ffff
+        self.written_back & COMPLETED_COUNT
     }
 
     /// Number of descriptors of the transfer.
@@ -93,7 +98,7 @@ impl EngineFault {
         causes.extend(bits(WRITE).map(|bit| EngineCause::CardWrite(AxiError::of(bit))));
         causes.extend(bits(FETCH).map(|bit| EngineCause::Fetch(HostError::of(bit))));
         if causes.is_empty() {
-            causes.push(if self.written_back >> 31 != 0 {
+            causes.push(if self.written_back & WRITTEN_ERROR != 0 {
                 EngineCause::StatusCleared
             } else if self.status & STOPPED != 0 {
                 EngineCause::CountLost
@@ -158,7 +163,7 @@ pub enum EngineCause {
 }
 
 impl EngineCause {
-    /// What to do next.
+    /// The remedy.
     fn advice(self) -> &'static str {
         match self {
             EngineCause::CardRead(AxiError::Decode) | EngineCause::CardWrite(AxiError::Decode) => {
@@ -216,13 +221,13 @@ impl fmt::Display for EngineCause {
 pub enum HostError {
     /// The root complex has no such memory, or an IOMMU refuses it.
     UnsupportedRequest,
-    /// The root complex gave the read up.
+    /// The root complex aborted the read.
     CompleterAbort,
-    /// Data with an error of parity.
+    /// The data has a parity error.
     Parity,
-    /// A poisoned header.
+    /// The header is poisoned.
     Poisoned,
-    /// A completion that nobody waits for.
+    /// A completion without a request.
     UnexpectedCompletion,
 }
 

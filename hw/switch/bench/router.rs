@@ -716,6 +716,12 @@ impl Rig {
             .sum()
     }
 
+    /// Drains the router, and forgets the arrivals.
+    fn drain_and_forget(&mut self) {
+        self.drain();
+        self.arrivals.iter_mut().for_each(Vec::clear);
+    }
+
     /// Waits until all phits have arrived, then checks that the router is empty.
     fn drain(&mut self) {
         self.set_sinks(Pace::Always);
@@ -1078,8 +1084,7 @@ fn turns_of_a_pair(config: Config) {
             (10..=14).contains(&odd),
             "link {link}, class {class}: {odd} of 24"
         );
-        rig.drain();
-        rig.arrivals.iter_mut().for_each(Vec::clear);
+        rig.drain_and_forget();
     }
 }
 
@@ -1111,8 +1116,7 @@ fn turns_of_channels(config: Config) {
                 .is_some_and(|(least, most)| 10 * least >= 9 * most),
             "to {to}: {counts:?}"
         );
-        rig.drain();
-        rig.arrivals.iter_mut().for_each(Vec::clear);
+        rig.drain_and_forget();
     }
 }
 
@@ -1167,9 +1171,8 @@ fn turns_of_an_input(config: Config) {
                 );
             }
         }
-        rig.drain();
         rig.control_sent.clear();
-        rig.arrivals.iter_mut().for_each(Vec::clear);
+        rig.drain_and_forget();
     }
 }
 
@@ -1258,8 +1261,7 @@ fn turns_of_packets(config: Config) {
                     "port {port} of {sources:?}: {packets:?}"
                 );
             }
-            rig.drain();
-            rig.arrivals.iter_mut().for_each(Vec::clear);
+            rig.drain_and_forget();
         }
     }
 }
@@ -1336,8 +1338,7 @@ fn classes_share_a_link(config: Config) {
                 shares[0].abs_diff(shares[1]) <= 8,
                 "to {to}, from {long:?} and {short:?}: {shares:?}"
             );
-            rig.drain();
-            rig.arrivals.iter_mut().for_each(Vec::clear);
+            rig.drain_and_forget();
         }
     }
 }
@@ -1368,8 +1369,7 @@ fn credits(config: Config) {
             );
             assert_eq!(rig.held[to][vc], depth, "link {to}, channel {vc}");
         }
-        rig.drain();
-        rig.arrivals.iter_mut().for_each(Vec::clear);
+        rig.drain_and_forget();
     }
 }
 
