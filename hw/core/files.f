@@ -2,6 +2,7 @@ core/rtl/node_memory.sv
 core/rtl/axi_lite_port.sv
 core/rtl/axi_dma_port.sv
 core/rtl/dma_pages.sv
+core/rtl/command_lines.sv
 core/rtl/dma_select.sv
 core/rtl/host_copies.sv
 core/rtl/host_dma.sv

@@ -29,6 +29,12 @@ pub const fn rank_page(local_rank: u32) -> u32 {
 /// Byte offset in the BAR of the page of the links ([`links`]), on a board whose links are cables.
 pub const LINKS_PAGE: u32 = 32 * PAGE_BYTES;
 
+/// Byte offset, from the board's page on the AXI4 port, of the first rank's page for command lines, on a
+/// board with `CAPABILITIES.lines`. The pages of all ranks follow each other.
+pub const LINE_PAGES: u32 = 32 * PAGE_BYTES;
+/// Bytes of a command line ([`packets::line_head`]).
+pub const LINE_BYTES: u32 = 64;
+
 /// Maximum number of bytes that a host writes to node memory through the memory BAR. The DMA moves
 /// longer data.
 pub const MEMORY_BAR_WRITE: usize = 2048;
@@ -42,14 +48,15 @@ pub const MEMORY_BAR_LINE: usize = 64;
 pub const COPY_CHANNEL: u32 = 1;
 
 /// Byte address on the memory BAR, and on the AXI4 port, of the board's page. The pages lie behind
-/// the node memories of all ranks, at a power of two that is at least the size of the pages.
+/// the node memories of all ranks, at a power of two that is at least the size of the pages with the
+/// pages for command lines.
 #[must_use]
 pub const fn memory_pages(ranks: u32, node_bytes: u32) -> u32 {
     let memory = (ranks * node_bytes).next_power_of_two();
-    if memory > LINKS_PAGE {
+    if memory > 2 * LINE_PAGES {
         memory
     } else {
-        LINKS_PAGE
+        2 * LINE_PAGES
     }
 }
 /// Byte offset of a command within a rank's page.

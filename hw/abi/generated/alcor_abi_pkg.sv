@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hBAF6CA9D;
+  localparam logic [31:0] ABI_HASH = 32'hAB491C9D;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -867,6 +867,18 @@ package alcor_abi_pkg;
     /// Round of the sender.
     logic [7:0] round;
   } link_rounds_t;
+  // A command line has 16 words, this word first. Word 1 is the address of the payload in node memory, a multiple of 32; words 2 and 3 have the register codes of up to eight writes, a byte each; words 4 to 11 have the values. A payload is in words 8 to 15; then there are four writes at most. A code is the register's offset divided by 4; with its highest bit, the offset is 0x800 + 4 times the other bits. hw/core/doc/host.md.
+  /// Command line: word 0.
+  typedef struct packed {
+    /// Not used: zero.
+    logic [19:0] unused_31_12;
+    /// Register writes, at most 8.
+    logic [3:0] writes;
+    /// Not used: zero.
+    logic [1:0] unused_7_6;
+    /// Bytes of the payload, at most 32; 0 for none.
+    logic [5:0] payload;
+  } line_head_t;
 
   // ALCO. All ones mean that the PCIe link is down.
   localparam logic [11:0] BOARD_MAGIC_OFFSET = 12'h000;
@@ -891,7 +903,9 @@ package alcor_abi_pkg;
   /// Capabilities.
   typedef struct packed {
     /// Not used: zero.
-    logic [25:0] unused_31_6;
+    logic [24:0] unused_31_7;
+    /// Command lines on the AXI4 port.
+    logic lines;
     /// Units for accumulates.
     logic accumulate;
     /// A kernel beside each coprocessor.

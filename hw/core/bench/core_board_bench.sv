@@ -32,7 +32,7 @@ module core_board_bench #(
     /// Maximum number of additional cycles, at random.
     parameter int unsigned MEM_JITTER = 0,
     /// Address bits of the board's node memory and pages; derived, do not set.
-    localparam int unsigned DmaW = 1 + (($clog2(RANKS) + $clog2(NODE_BYTES) < 17) ? 17 : $clog2(RANKS) + $clog2(NODE_BYTES))
+    localparam int unsigned DmaW = 1 + (($clog2(RANKS) + $clog2(NODE_BYTES) < 18) ? 18 : $clog2(RANKS) + $clog2(NODE_BYTES))
 ) (
     /// Clock.
     input  logic                   clk_i,

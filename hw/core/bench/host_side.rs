@@ -2,10 +2,12 @@
 //! behind both. Each register write leaves once; those of one port leave in order. Data written
 //! through the AXI4 port is in memory before a register write behind it leaves. Reads give the bytes
 //! of memory, and the value of the addressed register after all writes of its port that were answered.
-//! Copies of both ranks into host memory leave one at a time, in turns.
+//! Copies of both ranks into host memory leave one at a time, in turns. A command line, in pieces of any
+//! order, is carried out once all of its words are there: the payload first, then the register writes.
 
 use std::collections::VecDeque;
 
+use alcor_abi::packets::line_head;
 use alcor_hw_bench::bundles::{DMA_ANSWER, DMA_REQUEST, LITE_ANSWER, LITE_REQUEST};
 use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
 use rand::Rng;
@@ -13,7 +15,9 @@ use rand::Rng;
 /// Bytes of both node memories.
 const MEMORY_BYTES: u64 = 8192;
 /// Address of the pages on the AXI4 port.
-const PAGES: u64 = 1 << 17;
+const PAGES: u64 = 1 << 18;
+/// Address of the pages for command lines, one for each rank.
+const LINES: u64 = PAGES + (1 << 17);
 /// Bits of a register's value that count the register writes so far.
 const WRITES: u32 = 0x00ff_f000;
 
@@ -33,6 +37,8 @@ struct Beat {
     words: Vec<u32>,
     strobe: u64,
     is_last: bool,
+    /// Payload of a line that the beat completes: address in both memories, data.
+    payload: Option<(usize, Vec<u8>)>,
 }
 
 /// A copy into host memory: byte address in node memory or on the AXI4 port, bus address, bytes.
@@ -63,6 +69,9 @@ struct Bench {
     /// Register writes that have not left: of the AXI4 port, of AXI4-Lite.
     dma_writes: VecDeque<Write>,
     lite_writes: VecDeque<Write>,
+    /// By rank: words of an incomplete command line. Lines so far: complete, with words of several beats.
+    lines: [[Option<u32>; 16]; 2],
+    complete: u64,
     lite_addresses: Source<u64>,
     lite_data: Source<u32>,
     lite_reads: Source<u64>,
@@ -88,6 +97,34 @@ fn register(address: u64) -> u32 {
     let page = [0xb000_0000, 0x0100_0000, 0x0200_0000];
     let page = page.get((address >> 12) as usize).copied();
     page.map_or(0, |page| page | (address & 0xfff) as u32)
+}
+
+/// Register writes of a line, and its payload with its address in both memories.
+fn effects(line: [u32; 16], rank: u64) -> (Vec<Write>, Option<(usize, Vec<u8>)>) {
+    let writes = line_head::WRITES.get(line[0]).min(8) as usize;
+    let codes = [line[2].to_le_bytes(), line[3].to_le_bytes()].concat();
+    let writes = codes
+        .iter()
+        .zip(&line[4..])
+        .take(writes)
+        .map(|(&code, &value)| {
+            let offset = if code < 128 {
+                4 * u64::from(code)
+            } else {
+                0x800 + 4 * u64::from(code - 128)
+            };
+            ((rank + 1) << 12 | offset, value)
+        });
+    let bytes = line_head::PAYLOAD.get(line[0]).min(32) as usize;
+    let data: Vec<u8> = line[8..]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let at = rank as usize * 4096 + (line[1] as usize & 0xfe0);
+    (
+        writes.collect(),
+        (bytes > 0).then(|| (at, data[..bytes].to_vec())),
+    )
 }
 
 impl Bench {
@@ -122,6 +159,8 @@ impl Bench {
             answered: 0,
             dma_writes: VecDeque::new(),
             lite_writes: VecDeque::new(),
+            lines: [[None; 16]; 2],
+            complete: 0,
             lite_addresses: Source::new(Pace::Always),
             lite_data: Source::new(Pace::Always),
             lite_reads: Source::new(Pace::Always),
@@ -148,9 +187,7 @@ impl Bench {
 
     /// Queues a write burst; to memory, or within a page.
     fn write(&mut self, first: u64, beats: u64, whole: bool) {
-        let begin = first / self.bytes * self.bytes;
-        self.bursts.push(first);
-        for at in 0..beats {
+        let beats = (0..beats).map(|_| {
             let words = (0..self.words()).map(|_| self.rng.random()).collect();
             let all = u64::MAX >> (64 - self.bytes);
             let mut strobe = if whole {
@@ -164,22 +201,81 @@ impl Bench {
                 strobe = (0..self.bytes)
                     .fold(0, |strobe, byte| strobe | (words >> (byte / 4) & 1) << byte);
             }
-            let beat = Beat {
-                address: begin + at * self.bytes,
+            (words, strobe)
+        });
+        let beats = beats.collect();
+        self.burst(first, beats);
+    }
+
+    /// Queues a burst of these beats: words and strobe.
+    fn burst(&mut self, first: u64, beats: Vec<(Vec<u32>, u64)>) {
+        let begin = first / self.bytes * self.bytes;
+        let count = beats.len();
+        self.bursts.push(first);
+        for (at, (words, strobe)) in beats.into_iter().enumerate() {
+            let mut beat = Beat {
+                address: begin + at as u64 * self.bytes,
                 words,
                 strobe,
-                is_last: at + 1 == beats,
+                is_last: at + 1 == count,
+                payload: None,
             };
-            if beat.address >= PAGES {
-                for (word, &data) in beat.words.iter().enumerate() {
-                    if strobe >> (4 * word) & 15 == 15 {
-                        let address = beat.address - PAGES + 4 * word as u64;
-                        self.dma_writes.push_back((address, data));
-                    }
-                }
-            }
+            self.expect(&mut beat);
             self.beats.push(beat);
         }
+    }
+
+    /// Expects the effects of a beat behind node memory.
+    fn expect(&mut self, beat: &mut Beat) {
+        let whole = |word: &usize| beat.strobe >> (4 * word) & 15 == 15;
+        if beat.address >= LINES {
+            let (rank, offset) = ((beat.address - LINES) / 4096, beat.address % 4096);
+            let Some(line) = self.lines.get_mut(rank as usize) else {
+                return;
+            };
+            if offset >= 64 {
+                *line = [None; 16];
+                return;
+            }
+            for word in (0..beat.words.len()).filter(whole) {
+                line[offset as usize / 4 + word] = Some(beat.words[word]);
+            }
+            if line.iter().all(Option::is_some) {
+                let words = std::mem::replace(line, [None; 16]).map(Option::unwrap_or_default);
+                self.complete += 1;
+                let (writes, payload) = effects(words, rank);
+                self.dma_writes.extend(writes);
+                beat.payload = payload;
+            }
+        } else if beat.address >= PAGES {
+            for word in (0..beat.words.len()).filter(whole) {
+                let address = beat.address - PAGES + 4 * word as u64;
+                self.dma_writes.push_back((address, beat.words[word]));
+            }
+        }
+    }
+
+    /// Queues a line of these words in random pieces; the words of a piece share a beat.
+    fn pieces(&mut self, rank: u64, line: [u32; 16]) -> Vec<(u64, Vec<u32>, u64)> {
+        let words = self.words();
+        let mut left: Vec<usize> = (0..16).collect();
+        let mut pieces = Vec::new();
+        while !left.is_empty() {
+            let beat = left[self.rng.random_range(0..left.len())] / words;
+            let chance = [1.0, 0.5, 0.2][self.rng.random_range(0..3)];
+            let mut strobe = 0;
+            left.retain(|&word| {
+                let goes = word / words == beat && self.rng.random_bool(chance);
+                if goes {
+                    strobe |= 15 << (4 * (word % words));
+                }
+                !goes
+            });
+            let data = line[beat * words..(beat + 1) * words].to_vec();
+            let address = LINES + rank * 4096 + beat as u64 * self.bytes;
+            pieces.push((address, data, strobe));
+        }
+        pieces
     }
 
     fn read(&mut self, first: u64, beats: u64) {
@@ -288,6 +384,9 @@ impl Bench {
             self.ended += u64::from(beat.is_last);
             if beat.address < PAGES {
                 self.store(&beat);
+            }
+            if let Some((at, data)) = &beat.payload {
+                self.memory[*at..*at + data.len()].copy_from_slice(data);
             }
         }
         if self.reads.take(ready[2]).is_some() {
@@ -519,6 +618,98 @@ fn host_side_random() {
     VARIANTS.into_iter().for_each(random);
 }
 
+/// Lines of both ranks at the same time, in pieces, among data and register writes. Some lines lose words, and are completed by
+/// words of later lines.
+#[test]
+fn host_side_lines() {
+    for variant in [VARIANTS[1], VARIANTS[2]] {
+        let mut bench = Bench::new(variant);
+        bench.write(0, MEMORY_BYTES / bench.bytes, true);
+        bench.drain();
+        for _ in 0..soak(30) {
+            bench.set_paces();
+            let mut ranks: [VecDeque<_>; 2] = Default::default();
+            for rank in 0..2 {
+                for _ in 0..6 {
+                    let mut line: [u32; 16] = bench.rng.random();
+                    let payload = [0, 1, 8, 31, 32, 33, 63][bench.rng.random_range(0..7)];
+                    let writes = bench.rng.random_range(0..10);
+                    line[0] &= !(line_head::PAYLOAD.mask() | line_head::WRITES.mask());
+                    line[0] |= line_head::PAYLOAD.put(payload) | line_head::WRITES.put(writes);
+                    let pieces = bench.pieces(rank, line);
+                    ranks[rank as usize].extend(pieces);
+                }
+            }
+            while let [false, _] | [_, false] = ranks.each_ref().map(VecDeque::is_empty) {
+                let rank = bench.rng.random_range(0..2);
+                let Some((address, words, strobe)) = ranks[rank].pop_front() else {
+                    continue;
+                };
+                match bench.rng.random_range(0..50) {
+                    // The words that are there are forgotten.
+                    0 => {
+                        let place = LINES + 4096 * rank as u64 + 64 * bench.rng.random_range(1..64);
+                        bench.write(place, 1, true);
+                    }
+                    // Bytes of words have no effect.
+                    1 => bench.burst(
+                        address,
+                        vec![(words.clone(), strobe & 0x7777_7777_7777_7777)],
+                    ),
+                    2 => bench.write(PAGES + 0x1080, 1, false),
+                    3 => {
+                        let first = bench.rng.random_range(0..MEMORY_BYTES);
+                        bench.write(first, 3, false);
+                    }
+                    // Pages of ranks that do not exist.
+                    4 => {
+                        let page = bench.rng.random_range(2..32);
+                        bench.write(LINES + 4096 * page, 1, true);
+                    }
+                    // A read of a register waits for the lines before it.
+                    5 => bench.read(PAGES + 0x1080, 1),
+                    _ => {}
+                }
+                bench.burst(address, vec![(words, strobe)]);
+            }
+            bench.drain();
+            bench.read(0, MEMORY_BYTES / bench.bytes);
+            bench.drain();
+        }
+        assert!(bench.complete > 200, "{}", bench.complete);
+    }
+}
+
+/// A whole line in one burst: the cycles of `hw/core/doc/host.md`. A read of memory behind the line
+/// finds the payload.
+#[test]
+fn host_side_line_latency() {
+    for (variant, beats) in [(VARIANTS[1], 2), (VARIANTS[2], 1)] {
+        let mut bench = Bench::new((variant.0, 1, 0, 0));
+        bench.write(0, MEMORY_BYTES / bench.bytes, true);
+        bench.drain();
+        for (payload, writes) in [(8, 4), (0, 4), (32, 1), (0, 8)] {
+            let mut line: [u32; 16] = bench.rng.random();
+            line[0] = line_head::PAYLOAD.put(payload) | line_head::WRITES.put(writes);
+            let words = line.chunks(bench.words());
+            let words = words.map(|words| (words.to_vec(), u64::MAX >> (64 - bench.bytes)));
+            let words = words.collect();
+            bench.burst(LINES, words);
+            let begin = bench.dut.cycle();
+            bench.read(0x1000, 1);
+            while !bench.dma_writes.is_empty() {
+                bench.cycle();
+            }
+            // Address; beats; payload; register writes.
+            let cycles = 1 + beats + 1 + u64::from(writes);
+            assert_eq!(bench.dut.cycle() - begin, cycles, "{payload} {writes}");
+            bench.drain();
+            bench.read(0, MEMORY_BYTES / bench.bytes);
+            bench.drain();
+        }
+    }
+}
+
 /// Data written before a register write of the same port is in memory when the register write
 /// leaves: a read behind it finds the data.
 #[test]
@@ -582,6 +773,7 @@ fn host_side_nothing_to_write() {
                 words,
                 strobe,
                 is_last: true,
+                payload: None,
             });
             for _ in 0..30 {
                 bench.cycle();

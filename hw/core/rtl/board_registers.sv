@@ -226,6 +226,8 @@ module board_registers #(
     capabilities_word.messages = MESSAGES != 0;
     capabilities_word.kernel   = KERNEL;
     capabilities_word.accumulate = ACCUMULATE;
+    // The AXI4 port has beats of this width; see host_dma.
+    capabilities_word.lines    = ((LINKS == 0) ? DATA_W : PHIT_W) >= 256;
     capabilities_word.switch_  = STAGES != 0;
 
     geometry_word       = '0;

@@ -3,7 +3,8 @@ import alcor_abi_pkg::*;
 /// Memory side of the host: AXI4 to the node memories of all ranks and to the pages behind them, and copies into host
 /// memory.
 ///
-/// Addresses are rank × NODE_BYTES + byte. The pages are at the next power of two that is at least 128 KiB.
+/// Addresses are rank × NODE_BYTES + byte. The pages are at the next power of two that is at least 256 KiB. With beats of 256
+/// bits and more, the port has command lines, 128 KiB behind the pages.
 module host_dma #(
     /// Ranks of the board, a power of two.
     parameter int unsigned RANKS = 2,
@@ -71,12 +72,13 @@ module host_dma #(
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
   // Address bits of the board's node memory, and of the port, whose highest bit selects the pages.
   localparam int unsigned AllW = $clog2(RANKS) + NodeW;
-  localparam int unsigned PortW = ((AllW < 17) ? 17 : AllW) + 1;
+  localparam int unsigned PortW = ((AllW < 18) ? 18 : AllW) + 1;
 
-  alcor_abi_pkg::memory_request_t port_read, port_write, memory_read, memory_write;
-  alcor_abi_pkg::memory_answer_t port_answer, memory_answer;
-  logic port_write_gnt, memory_write_gnt;
-  logic [DATA_W-1:0] port_data, memory_data;
+  alcor_abi_pkg::memory_request_t port_read, port_write, held_read, line_write, memory_read, memory_write;
+  alcor_abi_pkg::memory_answer_t port_answer, held_answer, memory_answer;
+  logic port_write_gnt, line_write_gnt, memory_write_gnt, line_busy;
+  logic [DATA_W-1:0] port_data, port_write_data, memory_data;
+  logic [DATA_W/8-1:0] port_write_strobe;
 
   axi_dma_port #(
       .DATA_W (DATA_W),
@@ -97,9 +99,40 @@ module host_dma #(
       .read_data_i   (port_data),
       .write_o       (port_write),
       .write_gnt_i   (port_write_gnt),
-      .write_data_o  (rank_write_data_o),
-      .write_strobe_o(rank_write_strobe_o)
+      .write_data_o  (port_write_data),
+      .write_strobe_o(port_write_strobe)
   );
+
+  if (DATA_W >= 256) begin : g_lines
+    command_lines #(
+        .RANKS (RANKS),
+        .DATA_W(DATA_W),
+        .ADDR_W(PortW),
+        .NODE_W(NodeW)
+    ) u_lines (
+        .clk_i         (clk_i),
+        .rst_ni        (rst_ni),
+        .write_i       (port_write),
+        .write_gnt_o   (port_write_gnt),
+        .write_data_i  (port_write_data),
+        .write_strobe_i(port_write_strobe),
+        .write_o       (line_write),
+        .write_gnt_i   (line_write_gnt),
+        .write_data_o  (rank_write_data_o),
+        .write_strobe_o(rank_write_strobe_o),
+        .busy_o        (line_busy)
+    );
+  end else begin : g_no_lines
+    assign line_write          = port_write;
+    assign port_write_gnt      = line_write_gnt;
+    assign rank_write_data_o   = port_write_data;
+    assign rank_write_strobe_o = port_write_strobe;
+    assign line_busy           = 1'b0;
+  end
+
+  // A read waits for the writes before it.
+  assign held_read   = {port_read.req && !line_busy, port_read.address};
+  assign port_answer = {held_answer.gnt && !line_busy, held_answer.rvalid};
 
   dma_pages #(
       .DATA_W(DATA_W),
@@ -108,11 +141,11 @@ module host_dma #(
   ) u_pages (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
-      .read_i            (port_read),
-      .read_o            (port_answer),
+      .read_i            (held_read),
+      .read_o            (held_answer),
       .read_data_o       (port_data),
-      .write_i           (port_write),
-      .write_gnt_o       (port_write_gnt),
+      .write_i           (line_write),
+      .write_gnt_o       (line_write_gnt),
       .write_data_i      (rank_write_data_o),
       .write_strobe_i    (rank_write_strobe_o),
       .memory_read_o     (memory_read),
