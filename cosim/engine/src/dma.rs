@@ -97,26 +97,6 @@ impl Transfer {
         transfer
     }
 
-    /// Adds a word to a transfer of one beat. Returns whether the word belongs to the beat, and lies
-    /// behind all words of the beat.
-    fn add(&mut self, due: u64, of: usize, address: u32, data: &[u8], beat: usize) -> bool {
-        let place = address as usize % beat;
-        let begin = self.address as usize / beat;
-        let Purpose::Posted { rank, posts } = &mut self.purpose else {
-            return false;
-        };
-        let is_behind = self.is_used.iter().skip(place).all(|is_used| !is_used);
-        let fits = self.beats.len() == beat && place + data.len() <= beat;
-        if self.due != due || *rank != of || !fits || !is_behind || begin != address as usize / beat
-        {
-            return false;
-        }
-        *posts += 1;
-        self.beats[place..place + data.len()].copy_from_slice(data);
-        self.is_used[place..place + data.len()].fill(true);
-        true
-    }
-
     /// The burst that starts with the byte at `first` of the beats.
     fn burst(&self, first: usize, beat: usize) -> Burst {
         let address = self.address / beat as u32 * beat as u32 + first as u32;
@@ -253,18 +233,11 @@ impl DmaMaster {
         }
     }
 
-    /// Queues a posted write through the BAR. Words that follow one another in a beat become one
-    /// burst, as in a write-combining buffer.
-    pub(crate) fn post(&mut self, due: u64, rank: usize, address: u32, data: &[u8]) {
-        let beat = self.beat;
-        // The first transfer may be at the pins.
-        let is_open = self.write.queues[BAR].len() > usize::from(self.write.burst.is_some());
-        let last = self.write.queues[BAR].back_mut().filter(|_| is_open);
-        if last.is_some_and(|last| last.add(due, rank, address, data, beat)) {
-            return;
-        }
-        let purpose = Purpose::Posted { rank, posts: 1 };
-        let transfer = Transfer::write(due, purpose, address, data, beat);
+    /// Queues a posted write through the BAR, which carries `posts` writes of the host. The pages are
+    /// uncached, so writes do not become one.
+    pub(crate) fn post(&mut self, due: u64, rank: usize, posts: usize, address: u32, data: &[u8]) {
+        let purpose = Purpose::Posted { rank, posts };
+        let transfer = Transfer::write(due, purpose, address, data, self.beat);
         self.write.queues[BAR].push_back(transfer);
         self.posted += 1;
     }
@@ -517,37 +490,24 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_beat_become_one_burst() {
+    fn each_posted_write_is_a_burst() {
         let mut master = DmaMaster::new(32);
         let word = |value: u32| value.to_le_bytes();
-        for (place, value) in [(0x80, 1), (0x84, 2), (0x90, 3), (0x8c, 4), (0xa0, 5)] {
-            master.post(7, 0, place, &word(value));
-        }
-        // Another rank, and another time.
-        master.post(7, 1, 0xa4, &word(6));
-        master.post(8, 1, 0xa8, &word(7));
+        master.post(7, 0, 1, 0x80, &word(1));
+        master.post(7, 0, 1, 0x84, &word(2));
+        // A command line with four register writes.
+        master.post(7, 1, 4, 0xc0, &[5; 64]);
         let slave = play(&mut master, vec![0; 256], 200, |_| true);
-        let bursts: Vec<_> = slave
-            .bursts
-            .iter()
-            .map(|(at, strobes)| (*at, strobes[0]))
-            .collect();
-        // The fourth word lies in front of the third one, and so begins a burst of its own.
-        let expected = [
-            (0x80, 0xf_00ff),
-            (0x8c, 0xf000),
-            (0xa0, 0xf),
-            (0xa4, 0xf0),
-            (0xa8, 0xf00),
+        let bursts = [
+            (0x80, vec![0xf]),
+            (0x84, vec![0xf0]),
+            (0xc0, vec![u64::from(u32::MAX); 2]),
         ];
-        assert_eq!(bursts, expected);
-        let posts: Vec<_> = slave
-            .done
-            .iter()
-            .map(|(_, done)| done.purpose.clone())
-            .collect();
-        assert_eq!(posts[0], Purpose::Posted { rank: 0, posts: 3 });
-        assert_eq!(posts[4], Purpose::Posted { rank: 1, posts: 1 });
+        assert_eq!(slave.bursts, bursts);
+        let posts = slave.done.iter().map(|(_, done)| done.purpose.clone());
+        let expected = [(0, 1), (0, 1), (1, 4)];
+        let expected = expected.map(|(rank, posts)| Purpose::Posted { rank, posts });
+        assert!(posts.eq(expected));
     }
 
     #[test]
@@ -555,7 +515,7 @@ mod tests {
         let mut master = DmaMaster::new(32);
         // A long transfer keeps the port busy.
         master.store(0, 0, 4096, &[1; 4096]);
-        master.post(5, 0, 8, &[9; 8]);
+        master.post(5, 0, 1, 8, &[9; 8]);
         master.load_bar(5, 0, 8, 8);
         master.copy(5, 0, 0x77, 16);
         let slave = play(&mut master, vec![0; 8192], 2000, |_| true);

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
-use alcor::Topology;
-use alcor_abi::{LINKS_PAGE, PAGE_BYTES};
+use alcor::{HeldWrites, NodeAddr, PageOffset, Topology};
+use alcor_abi::{LINKS_PAGE, PAGE_BYTES, rank_page};
 use verimodel::Model;
 
 use crate::chip::{Chip, WRITE_CYCLES as BUS_CYCLES};
@@ -36,6 +36,8 @@ const AWAY: Duration = Duration::from_micros(20);
 /// link: time that passes on one board passes on the others.
 pub struct FreeBoard {
     number: usize,
+    /// Words of incomplete command lines, by rank.
+    lines: Mutex<Vec<[Option<u32>; 16]>>,
     cluster: Arc<FreeCluster>,
 }
 
@@ -105,6 +107,7 @@ impl FreeBoard {
         });
         let board = |number| Self {
             number: number as usize,
+            lines: Mutex::new(vec![[None; 16]; shape.ranks as usize]),
             cluster: Arc::clone(&cluster),
         };
         Ok(numbers.map(board).collect())
@@ -223,6 +226,42 @@ impl FreeBoard {
             }
             self.step(boards, WRITE_CYCLES)
         })
+    }
+
+    /// Writes a word of the pages for command lines, by its byte address behind
+    /// [`LINE_PAGES`](alcor_abi::LINE_PAGES). A line takes effect with its last word. Returns the
+    /// register writes that the line has made: byte address in the BAR, and value.
+    ///
+    /// # Errors
+    /// As [`FreeBoard::write32`].
+    pub fn write_line(&self, at: u64, value: u32) -> Result<Vec<(u32, u32)>, CosimError> {
+        let (page, place) = (at / u64::from(PAGE_BYTES), at as u32 % PAGE_BYTES);
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(line) = lines.get_mut(page as usize) else {
+            return Ok(Vec::new());
+        };
+        match line.get_mut(place as usize / 4) {
+            Some(word) => *word = Some(value),
+            None => *line = [None; 16],
+        }
+        if line.contains(&None) || !self.shape().takes_lines() {
+            return Ok(Vec::new());
+        }
+        let words = std::mem::replace(line, [None; 16]);
+        drop(lines);
+        let line = HeldWrites::from_words(words.map(Option::unwrap_or_default));
+        if let Some((NodeAddr(at), data)) = line.payload {
+            let node_bytes = self.shape().node_bytes;
+            let at = at % node_bytes / 32 * 32;
+            self.store(page * u64::from(node_bytes) + u64::from(at), &data)?;
+        }
+        let writes = line.writes.into_iter();
+        let writes = writes.map(|(PageOffset(at), value)| (rank_page(page as u32) + at, value));
+        let writes: Vec<_> = writes.collect();
+        for &(address, value) in &writes {
+            self.write32(address, value)?;
+        }
+        Ok(writes)
     }
 
     /// Copies from node memory by the address of the DMA engines: rank r begins at r × node bytes.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use alcor_abi::{MEMORY_BAR_LINE, memory_pages, rank_page};
+use alcor_abi::{LINE_PAGES, MEMORY_BAR_LINE, PAGE_BYTES, memory_pages, rank_page};
 
 use crate::Shape;
 use crate::dma::{DmaIn, DmaMaster, DmaOut, Done, Purpose};
@@ -95,7 +95,7 @@ impl Link {
     pub(crate) fn write(&mut self, now: u64, rank: usize, offset: u32, value: u32) {
         let address = self.pages + rank_page(rank as u32) + offset;
         let due = now + self.figures.downstream;
-        self.dma.post(due, rank, address, &value.to_le_bytes());
+        self.dma.post(due, rank, 1, address, &value.to_le_bytes());
     }
 
     /// Sends a posted write to node memory off, in order with register writes. Returns the number
@@ -106,10 +106,18 @@ impl Link {
         while !left.is_empty() {
             let room = MEMORY_BAR_LINE - place as usize % MEMORY_BAR_LINE;
             let (now, rest) = left.split_at(room.min(left.len()));
-            self.dma.post(due, rank, place, now);
+            self.dma.post(due, rank, 1, place, now);
             (place, left, posts) = (place + now.len() as u32, rest, posts + 1);
         }
         posts
+    }
+
+    /// Sends a command line with this number of register writes off, in order with posted writes.
+    pub(crate) fn line(&mut self, now: u64, rank: usize, words: [u32; 16], writes: usize) {
+        let address = self.pages + LINE_PAGES + rank as u32 * PAGE_BYTES;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let due = now + self.figures.downstream;
+        self.dma.post(due, rank, writes, address, &bytes);
     }
 
     /// Sends a load of a register off. It returns after all earlier posted writes have taken effect.

@@ -3,7 +3,7 @@
 //!
 //! While the clock runs, this code does not lock, allocate or print, except at the end of a wait.
 
-use alcor::{Note, Topology};
+use alcor::{HeldWrites, Note, PageOffset, Topology};
 use alcor_abi::MEMORY_BAR_LOADS;
 use crc32fast::Hasher;
 use verimodel::{Dpi, Flow};
@@ -32,6 +32,8 @@ pub(crate) enum Post {
     Register { offset: u32, data: u32 },
     /// Of node memory, over the link; at least one byte.
     Memory { at: u32, data: Vec<u8> },
+    /// A command line, over the link.
+    Line([u32; 16]),
 }
 
 /// The mark of a register write on the pins.
@@ -455,6 +457,16 @@ impl Mailbox {
                         1
                     }
                     Post::Memory { at, data } => link.post(now, rank, at, &data),
+                    Post::Line(words) => {
+                        let writes = HeldWrites::from_words(words).writes;
+                        if let Some(log) = &mut self.log {
+                            for &(PageOffset(offset), data) in &writes {
+                                log.sent(rank, offset, data);
+                            }
+                        }
+                        link.line(now, rank, words, writes.len());
+                        writes.len()
+                    }
                 };
             }
             match &lane.want {

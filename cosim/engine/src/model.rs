@@ -99,6 +99,11 @@ impl Shape {
         }
     }
 
+    /// Returns whether the board has command lines, as its RTL decides.
+    pub(crate) fn takes_lines(self) -> bool {
+        self.banks() >= 8
+    }
+
     /// Number of arrays that a rank's node memory consists of.
     pub(crate) fn banks(self) -> usize {
         let widest = if self.links == 0 {

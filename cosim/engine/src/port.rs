@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use alcor::{
-    BusAddr, Causes, Cycle, Error, GlobalRank, HostRing, LocalRank, NodeAddr, Note, PageOffset,
-    Port, RankWait, RunView, Sight, Wake,
+    BusAddr, Causes, CommandLine, Cycle, Error, GlobalRank, HostRing, LineStep, LocalRank,
+    NodeAddr, Note, PageOffset, Port, RankWait, RunView, Sight, Wake,
 };
 use alcor_abi::rank::{CAUSES, IRQ_ENABLE, causes};
 use alcor_abi::{CQ_ENTRY_BYTES, MEMORY_BAR_WRITE};
@@ -28,6 +28,8 @@ pub(crate) struct SimPort {
     slot: usize,
     /// Posts that have not been handed over.
     posts: Vec<Post>,
+    /// The command line that the rank fills, if writes pass a link to a board that takes lines.
+    line: Option<CommandLine>,
     /// Number of posts that were handed over, and had not reached the board when time last stood
     /// still.
     backlog: usize,
@@ -67,12 +69,14 @@ impl SimPort {
         rank: u32,
     ) -> Result<Self, Error> {
         let (slot, now, backlog) = scheduler.attach(board, rank)?;
+        let takes_lines = scheduler.has_link() && scheduler.shape().takes_lines();
         Ok(Self {
             scheduler,
             board,
             rank,
             slot,
             posts: Vec::new(),
+            line: takes_lines.then(CommandLine::default),
             backlog,
             now,
             looks: Looks::default(),
@@ -108,7 +112,29 @@ impl SimPort {
         Ok(())
     }
 
+    /// Adds a post. Waits if too many are under way.
+    fn post(&mut self, post: Post) -> Result<(), Error> {
+        if self.posts.len() + self.backlog >= PORT_QUEUE {
+            self.wait_for(Want::Room)?;
+        }
+        self.posts.push(post);
+        Ok(())
+    }
+
+    /// Posts the writes that the command line holds back.
+    fn post_held(&mut self) {
+        let held = self.line.as_mut().and_then(CommandLine::take);
+        if let Some(held) = held {
+            let payload = held.payload;
+            let payload = payload.map(|(at, data)| Post::Memory { at: at.0, data });
+            let writes = held.writes.into_iter();
+            let writes = writes.map(|(PageOffset(offset), data)| Post::Register { offset, data });
+            self.posts.extend(payload.into_iter().chain(writes));
+        }
+    }
+
     fn wait_for(&mut self, want: Want) -> Result<Why, Error> {
+        self.post_held();
         match self.scheduler.wait(self.slot, &mut self.posts, want) {
             Ok(woken) => {
                 if woken.cycle != self.now {
@@ -170,14 +196,18 @@ impl Port for SimPort {
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<(), Error> {
         self.check_here()?;
         check_register(offset, self.name())?;
-        if self.posts.len() + self.backlog >= PORT_QUEUE {
-            self.wait_for(Want::Room)?;
+        let step = self.line.as_mut().map(|line| line.write(offset, value));
+        match step {
+            Some(LineStep::Held) => Ok(()),
+            Some(LineStep::Complete(words)) => self.post(Post::Line(words)),
+            Some(LineStep::Apart) | None => {
+                self.post_held();
+                self.post(Post::Register {
+                    offset: offset.0,
+                    data: value,
+                })
+            }
         }
-        self.posts.push(Post::Register {
-            offset: offset.0,
-            data: value,
-        });
-        Ok(())
     }
 
     fn read32(&mut self, offset: PageOffset) -> Result<u32, Error> {
@@ -195,12 +225,9 @@ impl Port for SimPort {
             return Ok(());
         }
         if self.scheduler.has_link() && data.len() <= MEMORY_BAR_WRITE {
-            if self.posts.len() + self.backlog >= PORT_QUEUE {
-                self.wait_for(Want::Room)?;
-            }
+            self.post_held();
             let (at, data) = (at.0, data.to_vec());
-            self.posts.push(Post::Memory { at, data });
-            return Ok(());
+            return self.post(Post::Memory { at, data });
         }
         if self.scheduler.has_link() {
             return self
@@ -215,6 +242,17 @@ impl Port for SimPort {
         self.scheduler
             .with_chip(self.board, |chip| chip.store(rank, at.0, data))
             .map_err(|error| error.on(self.name()))
+    }
+
+    fn write_ahead(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
+        self.check_here()?;
+        self.check_range(at, data.len())?;
+        self.post_held();
+        let holds = self.line.as_mut().map(|line| line.payload(at, data));
+        match holds {
+            Some(true) => Ok(()),
+            _ => self.write_memory(at, data),
+        }
     }
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {

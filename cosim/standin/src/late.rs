@@ -4,6 +4,7 @@
 //! reorders accesses as a bus, an XDMA core and a kernel do:
 //! - Writes to a BAR are posted. They take effect in order, some time later, and before the next read
 //!   through a BAR returns.
+//! - The words of a command line arrive in any order, as from a processor that combines writes.
 //! - DMA transfers have another port of XDMA. They overtake posted writes, and take simulated time.
 //! - Interrupts arrive late. Several may arrive as one, and some have no cause.
 //! - Signals interrupt the system calls that wait for interrupts.
@@ -11,6 +12,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use alcor_abi::{LINE_BYTES, LINE_PAGES};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use xdma::standin::Device;
@@ -18,10 +20,15 @@ use xdma::standin::Device;
 /// Maximum number of posted writes on their way.
 const POSTED: usize = 64;
 
+/// Bytes of a command line.
+const LINE: u64 = LINE_BYTES as u64;
+
 /// A posted write.
 enum Post {
     Register(u64, u32),
     Memory(u64, Vec<u8>),
+    /// A word of a command line, by its address in the bypass BAR.
+    Line(u64, [u8; 4]),
 }
 
 struct State {
@@ -69,6 +76,7 @@ impl<D: Device> Late<D> {
             match post {
                 Post::Register(offset, value) => self.below.write32(offset, value),
                 Post::Memory(at, data) => _ = self.below.write(at, &data),
+                Post::Line(at, word) => _ = self.below.store(at, &word),
             }
         }
     }
@@ -83,6 +91,18 @@ impl<D: Device> Late<D> {
     fn post(&self, post: Post) {
         let mut state = self.state();
         state.posted.push_back(post);
+        self.deliver_some(&mut state);
+    }
+
+    /// Posts a word of a command line. Processors that combine writes send the words of a line in any
+    /// order.
+    fn post_combined(&self, at: u64, word: [u8; 4]) {
+        let mut state = self.state();
+        let is_same =
+            |post: &&Post| matches!(post, Post::Line(other, _) if other / LINE == at / LINE);
+        let others = state.posted.iter().rev().take_while(is_same).count();
+        let place = state.posted.len() - state.random.random_range(0..=others);
+        state.posted.insert(place, Post::Line(at, word));
         self.deliver_some(&mut state);
     }
 
@@ -122,6 +142,11 @@ impl<D: Device> Device for Late<D> {
     fn store(&self, at: u64, data: &[u8]) -> bool {
         match at.checked_sub(self.pages) {
             None => self.post(Post::Memory(at, data.to_vec())),
+            Some(offset) if offset >= u64::from(LINE_PAGES) => {
+                for (word, place) in data.as_chunks::<4>().0.iter().zip(0..) {
+                    self.post_combined(at + 4 * place, *word);
+                }
+            }
             Some(offset) => {
                 for (word, place) in data.as_chunks::<4>().0.iter().zip(0..) {
                     let value = u32::from_le_bytes(*word);

@@ -29,7 +29,7 @@ mod late;
 use std::sync::Mutex;
 
 use alcor::{Backend, Cluster, Error, Result};
-use alcor_abi::memory_pages;
+use alcor_abi::{LINE_PAGES, memory_pages};
 use alcor_cosim::{CosimBackend, CosimError, FreeBoard};
 use alcor_xdma::{XdmaBackend, XdmaError};
 use xdma::standin::{Device, Shape, StandIn};
@@ -102,6 +102,7 @@ impl StandInBackend {
         let device = Simulated {
             name: name.clone(),
             board,
+            lines: pages + u64::from(LINE_PAGES),
             failed: Mutex::new(false),
         };
         let standin = match late {
@@ -158,6 +159,8 @@ impl Backend for StandInBackend {
 struct Simulated {
     name: String,
     board: FreeBoard,
+    /// Address in the bypass BAR of the pages for command lines.
+    lines: u64,
     failed: Mutex<bool>,
 }
 
@@ -202,6 +205,17 @@ impl Device for Simulated {
 
     fn write(&self, at: u64, data: &[u8]) -> bool {
         self.answer(self.board.store(at, data)).unwrap_or(false)
+    }
+
+    fn store(&self, at: u64, data: &[u8]) -> bool {
+        let Some(offset) = at.checked_sub(self.lines) else {
+            return self.write(at, data);
+        };
+        for (word, place) in data.as_chunks::<4>().0.iter().zip(0..) {
+            let value = u32::from_le_bytes(*word);
+            self.answer(self.board.write_line(offset + 4 * place, value));
+        }
+        true
     }
 
     fn pass(&self) -> Option<u32> {

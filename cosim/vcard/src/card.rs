@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use alcor_abi::board::{CONTROL, control};
 use alcor_abi::rank::{HOST_RING, IRQ_ENABLE, host_ring};
-use alcor_abi::{COPY_CHANNEL, memory_pages};
+use alcor_abi::{COPY_CHANNEL, LINE_PAGES, memory_pages};
 use alcor_cosim::{CosimError, FreeBoard, HostCopy};
 
 use crate::guest::Guest;
@@ -227,6 +227,15 @@ impl VirtualCard {
                 }
                 state.has_news = true;
                 state.deliver();
+            }
+            BYPASS_BAR if offset >= shared.pages() + u64::from(LINE_PAGES) => {
+                let first = offset - shared.pages() - u64::from(LINE_PAGES);
+                for (at, value) in words(first, data) {
+                    let writes = shared.answer(shared.board.write_line(at, value));
+                    for (address, value) in writes.into_iter().flatten() {
+                        shared.follow_page(address.into(), value);
+                    }
+                }
             }
             BYPASS_BAR if offset >= shared.pages() => {
                 self.write_bar(USER_BAR, offset - shared.pages(), data);

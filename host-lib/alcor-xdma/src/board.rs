@@ -6,11 +6,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use alcor::{Board, Error, GlobalRank, LocalRank, PageOffset, Port, Result};
+use alcor_abi::board::capabilities;
 use alcor_abi::board::{
     CLOCK, CONTROL, GEOMETRY, MAGIC, NODE_MEMORY, PLACE, STATUS, geometry, place as place_fields,
     status,
 };
-use alcor_abi::{self as abi, LINKS_PAGE, rank_page};
+use alcor_abi::{self as abi, LINE_PAGES, LINKS_PAGE, rank_page};
 use xdma::{Bar, BarOffset, Card, CardLock};
 
 use crate::Peers;
@@ -114,10 +115,9 @@ impl XdmaBoard {
         self.shape
     }
 
-    /// Mappings of a rank's page, of the board's page, and of the rank's memory if the design has a
-    /// BAR for it. The pages are then mapped through the same BAR, so that accesses to memory and to
-    /// registers keep their order.
-    pub(crate) fn pages(&self, rank: LocalRank) -> xdma::Result<(Bar, Bar, Option<Bar>)> {
+    /// Maps a rank's pages and memory. If the design has a BAR for memory, the pages are mapped through
+    /// this BAR too, so that accesses to memory and to registers keep their order.
+    pub(crate) fn pages(&self, rank: LocalRank) -> xdma::Result<Pages> {
         let own = u64::from(rank_page(rank.0));
         let Shape {
             ranks, node_bytes, ..
@@ -129,14 +129,27 @@ impl XdmaBoard {
             .bypass
             .map_or(0, |bar| self.card.bars()[bar]);
         if bytes < pages + PAGE * (1 + u64::from(ranks)) {
-            let board = watched(self.card.user_pages(BarOffset(0), PAGE)?)?;
-            return Ok((self.card.user_pages(BarOffset(own), PAGE)?, board, None));
+            return Ok(Pages {
+                board: watched(self.card.user_pages(BarOffset(0), PAGE)?)?,
+                rank: self.card.user_pages(BarOffset(own), PAGE)?,
+                memory: None,
+                lines: None,
+            });
         }
         let board = watched(self.card.bypass_pages(BarOffset(pages), PAGE)?)?;
-        let page = self.card.bypass_pages(BarOffset(pages + own), PAGE)?;
         let first = BarOffset(u64::from(rank.0) * u64::from(node_bytes));
-        let memory = self.card.bypass_pages(first, node_bytes.into())?;
-        Ok((page, board, Some(memory)))
+        let lines = BarOffset(pages + u64::from(LINE_PAGES) + u64::from(rank.0) * PAGE);
+        let capabilities = read(&board, abi::board::CAPABILITIES)?;
+        let has_lines = capabilities::LINES.get(capabilities) != 0 && lines.0 + PAGE <= bytes;
+        Ok(Pages {
+            board,
+            rank: self.card.bypass_pages(BarOffset(pages + own), PAGE)?,
+            memory: Some(self.card.bypass_pages(first, node_bytes.into())?),
+            lines: match has_lines {
+                true => Some(self.card.bypass_combined(lines, PAGE)?),
+                false => None,
+            },
+        })
     }
 
     /// Converts an error into an error of the library that names the board.
@@ -219,6 +232,16 @@ impl XdmaBoard {
         let place = self.read32(PageOffset(PLACE))?;
         Ok(place_fields::RANKS.get(place))
     }
+}
+
+/// Mappings of one rank.
+pub(crate) struct Pages {
+    pub(crate) board: Bar,
+    pub(crate) rank: Bar,
+    /// The rank's node memory, if the design has a BAR for it.
+    pub(crate) memory: Option<Bar>,
+    /// The rank's page for command lines, if the design has one.
+    pub(crate) lines: Option<Bar>,
 }
 
 /// Maps the page of a card's link ends. `None` if the register BAR ends before that page.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::{
-    BusAddr, Causes, Cycle, Error, GlobalRank, HostRing, LocalRank, NodeAddr, PageOffset, Port,
-    Result, Wake,
+    BusAddr, Causes, CommandLine, Cycle, Error, GlobalRank, HeldWrites, HostRing, LineStep,
+    LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
 };
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, HOST_RING, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
-use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, MEMORY_BAR_LOADS, MEMORY_BAR_WRITE};
+use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, LINE_BYTES, MEMORY_BAR_LOADS, MEMORY_BAR_WRITE};
 use xdma::{Bar, BarOffset, C2h, Card, CardAddr, CardLock, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
@@ -40,6 +40,8 @@ pub(crate) struct XdmaPort {
     /// Node memory, if the design has a BAR for it. Its accesses keep their order with those of the
     /// pages.
     memory: Option<Bar>,
+    /// The page for command lines, and the line that the rank fills, if the design has lines.
+    lines: Option<(Bar, CommandLine)>,
     /// Data was written through the BAR since the last read through the BAR.
     has_posted: bool,
     /// The completion ring in host memory.
@@ -71,14 +73,18 @@ impl XdmaPort {
             0 => 0,
             count => channels[(rank.0 % count) as usize],
         };
-        let (page, board_page, memory) = board.pages(rank)?;
+        let pages = board.pages(rank)?;
         let from_card = transfer_channels(card);
-        // A former holder may have died while it slept.
-        page.write32(place(PageOffset(IRQ_ENABLE)), 0)?;
+        // A former holder may have died while it slept, or within a line.
+        pages.rank.write32(place(PageOffset(IRQ_ENABLE)), 0)?;
+        if let Some(lines) = &pages.lines {
+            lines.write_line(BarOffset(LINE_BYTES.into()), &[0; 64])?;
+        }
         Ok(Self {
-            page,
-            board_page,
-            memory,
+            page: pages.rank,
+            board_page: pages.board,
+            memory: pages.memory,
+            lines: pages.lines.map(|page| (page, CommandLine::default())),
             has_posted: false,
             ring: None,
             looked: (0, 0),
@@ -177,6 +183,25 @@ impl XdmaPort {
         Ok(())
     }
 
+    /// Sends the writes that the command line holds back.
+    #[inline]
+    fn send_held(&mut self) -> Result<()> {
+        match self.lines.as_mut().and_then(|(_, line)| line.take()) {
+            Some(held) => self.send_apart(held),
+            None => Ok(()),
+        }
+    }
+
+    fn send_apart(&mut self, held: HeldWrites) -> Result<()> {
+        if let Some((at, data)) = held.payload {
+            self.write_memory(at, &data)?;
+        }
+        for (offset, value) in held.writes {
+            self.checked(self.page.write32(place(offset), value))?;
+        }
+        Ok(())
+    }
+
     /// Writes IRQ_ENABLE, unless it has this value.
     fn enable(&mut self, causes: Causes) -> Result<()> {
         if self.enabled != causes {
@@ -201,7 +226,8 @@ impl XdmaPort {
     }
 
     /// Reads a register of the rank's page.
-    fn read(&self, register: u32) -> Result<u32> {
+    fn read(&mut self, register: u32) -> Result<u32> {
+        self.send_held()?;
         let found = self.checked(self.page.read32(place(PageOffset(register))))?;
         self.check_ones(found == u32::MAX)?;
         Ok(found)
@@ -210,6 +236,23 @@ impl XdmaPort {
 
 impl Port for XdmaPort {
     fn write32(&mut self, offset: PageOffset, value: u32) -> Result<()> {
+        if let Some((page, line)) = &mut self.lines {
+            match line.write(offset, value) {
+                LineStep::Held => return Ok(()),
+                LineStep::Complete(words) => {
+                    let mut bytes = [0; 64];
+                    let places = bytes.as_chunks_mut().0.iter_mut();
+                    places
+                        .zip(words)
+                        .for_each(|(place, word)| *place = word.to_le_bytes());
+                    let sent = page.write_line(BarOffset(0), &bytes);
+                    self.has_posted = true;
+                    return self.checked(sent);
+                }
+                LineStep::Apart => {}
+            }
+            self.send_held()?;
+        }
         self.checked(self.page.write32(place(offset), value))
     }
 
@@ -218,11 +261,23 @@ impl Port for XdmaPort {
     }
 
     fn read_board32(&mut self, offset: PageOffset) -> Result<u32> {
+        self.send_held()?;
         self.checked(self.board_page.read32(place(offset)))
+    }
+
+    fn write_ahead(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+        self.place_of(at, data.len())?;
+        self.send_held()?;
+        let holds = self.lines.as_mut().map(|(_, line)| line.payload(at, data));
+        match holds {
+            Some(true) => Ok(()),
+            _ => self.write_memory(at, data),
+        }
     }
 
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
         let to = self.place_of(at, data.len())?;
+        self.send_held()?;
         let is_short = data.len() <= MEMORY_BAR_WRITE
             && data.len().is_multiple_of(4)
             && at.0.is_multiple_of(4);
@@ -238,6 +293,7 @@ impl Port for XdmaPort {
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
         let from = self.place_of(at, data.len())?;
+        self.send_held()?;
         let place = BarOffset(u64::from(at.0));
         if let Some(memory) = &self.memory
             && memory.loads(place, data.len()) <= MEMORY_BAR_LOADS
@@ -251,6 +307,7 @@ impl Port for XdmaPort {
     }
 
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
+        self.send_held()?;
         let wake = self.poll_and_sleep(awaited, deadline);
         // Nothing interrupts the host outside a wait.
         let disabled = self.enable(Causes::NONE);

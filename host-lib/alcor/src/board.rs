@@ -142,6 +142,19 @@ impl BoardInfo {
         alcor_abi::board::capabilities::KERNEL.get(self.capabilities) != 0
     }
 
+    /// Returns whether ranks have command lines ([`CommandLine`](crate::CommandLine)).
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// assert!(!Job::new(SoftBoard::new(4))?.info().has_lines());
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        alcor_abi::board::capabilities::LINES.get(self.capabilities) != 0
+    }
+
     /// Returns whether each rank has a unit for accumulates.
     #[must_use]
     pub fn has_accumulate(&self) -> bool {
@@ -425,6 +438,16 @@ pub trait Port: Send {
     /// # Errors
     /// If the range is not in node memory; as [`Port::write32`].
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error>;
+
+    /// Copies `data` into this rank's node memory, for the next command of this port. The data is in
+    /// memory before that command takes effect, and before any later write or read of this port does,
+    /// but not before one of them is called.
+    ///
+    /// # Errors
+    /// As [`Port::write_memory`].
+    fn write_ahead(&mut self, at: NodeAddr, data: &[u8]) -> Result<(), Error> {
+        self.write_memory(at, data)
+    }
 
     /// Fills `data` from this rank's node memory.
     ///

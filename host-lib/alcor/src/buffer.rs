@@ -253,7 +253,7 @@ impl<T: Datatype> Buffer for &[T] {
     where
         Self: 'a,
     {
-        Ok(Place::Copy(rank.alloc_from(self)?))
+        Ok(Place::Copy(rank.alloc_ahead(self)?))
     }
 
     fn staged<'a>(self, rank: &mut Rank) -> Result<Place<'a, T>>

@@ -145,6 +145,10 @@ pub trait PortLayer: Send {
         self.below().write_memory(at, data)
     }
 
+    fn write_ahead(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+        self.below().write_ahead(at, data)
+    }
+
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
         self.below().read_memory(at, data)
     }
@@ -190,6 +194,10 @@ impl<L: PortLayer> Port for L {
 
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
         PortLayer::write_memory(self, at, data)
+    }
+
+    fn write_ahead(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+        PortLayer::write_ahead(self, at, data)
     }
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {

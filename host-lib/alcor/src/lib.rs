@@ -80,6 +80,7 @@ mod kernel;
 mod lab;
 mod launch;
 mod layer;
+mod line;
 mod links;
 mod mail;
 mod messages;
@@ -128,6 +129,7 @@ pub use kernel::{Kernel, KernelCommand, KernelCompletion, KernelState};
 pub use lab::Lab;
 pub use launch::Launch;
 pub use layer::{BoardLayer, PortLayer};
+pub use line::{CommandLine, HeldWrites, LineStep};
 pub use links::{LinkCounts, LinkState};
 pub use messages::{
     MatchCounters, MatchedMessage, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag,

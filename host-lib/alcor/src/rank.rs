@@ -485,6 +485,16 @@ impl Rank {
         self.progress.port.write_memory(at, &self.scratch)
     }
 
+    /// Allocates node memory for a copy of `values` that the next command reads.
+    pub(crate) fn alloc_ahead<T: Datatype>(&mut self, values: &[T]) -> Result<Region<T>> {
+        let region = self.alloc(values.len())?;
+        self.scratch.clear();
+        T::encode(values, &mut self.scratch);
+        let at = region.addr();
+        self.progress.port.write_ahead(at, &self.scratch)?;
+        Ok(region)
+    }
+
     /// Fills `values` from the elements of `region` from `offset` on.
     ///
     /// # Errors

@@ -238,6 +238,36 @@ impl Bar {
         Ok(())
     }
 
+    /// Writes a line of 64 bytes behind all earlier writes, and in front of all later ones, also those
+    /// of other BARs. On a write-combining mapping ([`Card::bypass_combined`](crate::Card::bypass_combined))
+    /// the line is one packet on the bus, as a rule; the bus may also carry it in pieces.
+    ///
+    /// # Errors
+    /// [`Error::Misaligned`] unless the place is a multiple of 64, and [`Error::Beyond`], both before
+    /// any access.
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::BarOffset;
+    /// use xdma::standin::{Memory, Shape, StandIn};
+    ///
+    /// let shape = Shape { bypass_bytes: 0x1000, ..Shape::default() };
+    /// let standin = StandIn::with(shape, Memory::new(0x1000))?;
+    /// let card = standin.machine().only_card()?;
+    /// let lines = card.bypass_combined(BarOffset(0), 0x1000)?;
+    /// lines.write_line(BarOffset(0x40), &[7; 64])?;
+    /// assert_eq!(lines.read32(BarOffset(0x7c))?, 0x0707_0707);
+    /// assert!(lines.write_line(BarOffset(0x20), &[7; 64]).is_err());
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
+    pub fn write_line(&self, offset: BarOffset, line: &[u8; 64]) -> Result<()> {
+        self.place(offset, 64)?;
+        self.memory.flush();
+        self.write(offset, line)?;
+        self.memory.flush();
+        Ok(())
+    }
+
     /// Checks that the card still answers. Does nothing without [`Bar::watch`].
     ///
     /// # Errors

@@ -367,6 +367,31 @@ impl Card {
         self.pages("bypass", self.layout().bypass, NO_BYPASS, first, bytes)
     }
 
+    /// Maps a part of the bypass BAR, as [`Card::bypass_pages`], but write-combined as
+    /// [`Card::bypass_bar`]: neighbouring writes may become one packet, in any order. The mapping is
+    /// uncached if the system offers no other.
+    ///
+    /// # Errors
+    /// As [`Card::user_pages`].
+    ///
+    /// # Examples
+    /// See [`Bar::write_line`].
+    pub fn bypass_combined(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
+        let uncached = self.bypass_pages(first, bytes)?;
+        Ok(self.combined(first.0, bytes).unwrap_or(uncached))
+    }
+
+    /// Maps a part of the bypass BAR through the kernel's file for write-combining, if this process
+    /// may open that file.
+    fn combined(&self, first: u64, bytes: u64) -> Option<Bar> {
+        let combined = self
+            .folder
+            .join(format!("resource{}_wc", self.layout().bypass?));
+        let bytes = usize::try_from(bytes).ok()?;
+        let memory = self.machine.nodes().map(&combined, first, bytes).ok()?;
+        Some(Bar::new(memory, combined))
+    }
+
     fn pages(
         &self,
         name: &str,
@@ -435,16 +460,12 @@ impl Card {
     /// # Errors
     /// The errors of [`Card::user_bar`].
     pub fn bypass_bar(&self) -> Result<Bar> {
-        let bar = self.layout().bypass;
-        if let (Some(bar), true) = (bar, self.driver.is_xdma()) {
-            let combined = self.folder.join(format!("resource{bar}_wc"));
-            let bytes = usize::try_from(self.bars[bar]).unwrap_or(usize::MAX);
-            if let Ok(memory) = self.machine.nodes().map(&combined, 0, bytes) {
-                return Ok(Bar::new(memory, combined));
-            }
+        let bytes = self.layout().bypass.map_or(0, |bar| self.bars[bar]);
+        let combined = self.driver.is_xdma().then(|| self.combined(0, bytes));
+        match combined.flatten() {
+            Some(combined) => Ok(combined),
+            None => self.bar("bypass", 0, bytes, NO_BYPASS),
         }
-        let bytes = bar.map_or(0, |bar| self.bars[bar]);
-        self.bar("bypass", 0, bytes, NO_BYPASS)
     }
 
     /// Opens a channel from the host to the card.

@@ -75,6 +75,10 @@ pub trait Mapping: Send + Sync {
     /// Writes 64 bits.
     fn write64(&self, offset: usize, value: u64);
 
+    /// Sends the writes that the processor holds back in order to combine them. Accesses before this
+    /// call come before those after it. The default does nothing, for mappings that combine nothing.
+    fn flush(&self) {}
+
     /// Width of the widest access in bytes: 8, 16, 32 or 64.
     fn widest(&self) -> usize {
         8

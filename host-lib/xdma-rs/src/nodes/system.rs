@@ -103,6 +103,10 @@ impl Mapping for Bar {
         self.write(offset, value);
     }
 
+    fn flush(&self) {
+        wide::flush();
+    }
+
     fn widest(&self) -> usize {
         wide::widest()
     }

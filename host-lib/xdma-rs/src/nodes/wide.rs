@@ -39,6 +39,18 @@ pub(crate) fn widest() -> usize {
     8
 }
 
+/// Sends the stores that the processor combines, and orders them before all later stores.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn flush() {
+    // SAFETY: every x86-64 processor has this instruction, which accesses nothing.
+    unsafe { std::arch::x86_64::_mm_sfence() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn flush() {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
 /// Copies nothing: no unit is wider than 8 bytes here.
 ///
 /// # Safety
