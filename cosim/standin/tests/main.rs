@@ -9,10 +9,11 @@ use alcor::{
 };
 use alcor_abi::board::{CONTROL, MAGIC, STATUS};
 use alcor_abi::rank::{ACK_EVENTS, CAUSES, IRQ_ENABLE, RETIRED_WAKE, causes};
-use alcor_abi::rank_page;
+use alcor_abi::{LINE_PAGES, PAGE_BYTES, memory_pages, rank_page};
 use alcor_cosim::CosimBackend;
 use alcor_standin::StandInBackend;
 use alcor_xdma::{XdmaBackend, XdmaError};
+use xdma::BarOffset;
 use xdma::standin::{Call, Device, Fault, Memory, StandIn};
 
 fn served() -> StandIn {
@@ -407,6 +408,38 @@ fn a_dead_link_is_no_data_of_node_memory() {
     standin.remove_by_surprise();
     let read = port.read_memory(NodeAddr(0), &mut data);
     assert!(matches!(read, Err(Error::DeadLink { .. })), "{read:?}");
+}
+
+/// A process may die when half of its command line is written. The next holder of the rank forgets
+/// these words, which would complete its own line too early.
+#[test]
+fn the_line_of_a_dead_rank_is_forgotten() {
+    let backend = StandInBackend::new();
+    let standin = backend.serve("rma2-wide?profile=card").unwrap();
+    let shape = identify(&*board(&standin)).expect("ours");
+    assert!(shape.has_lines());
+    let pages = memory_pages(shape.ranks, shape.node_bytes) + LINE_PAGES;
+    let card = standin.machine().only_card().expect("a card");
+    for rank in 0..2 {
+        let page = BarOffset(u64::from(pages + rank * PAGE_BYTES));
+        let page = card.bypass_combined(page, 4096).expect("the page");
+        for word in 8..16 {
+            let written = page.write32(BarOffset(4 * word), 0xdead_0000 | word as u32);
+            written.expect("a word");
+        }
+    }
+    let received = Job::new(open(&standin)).expect("a job").run(2, |rank| {
+        let (me, inbox) = (rank.pid().0, rank.alloc::<u32>(4)?);
+        let window = rank.register(&inbox, Rights::ALL)?;
+        for place in 0..4 {
+            let value = [0x100 * (me + 1) + place as u32];
+            rank.put(&window, GlobalRank(1 - me), place, &value)?;
+        }
+        rank.fence()?;
+        rank.read_vec(&inbox)
+    });
+    let expected = [0x200, 0x100].map(|first| (first..first + 4).collect::<Vec<u32>>());
+    assert_eq!(received.expect("a run"), expected);
 }
 
 #[test]

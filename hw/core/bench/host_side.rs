@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use alcor_abi::packets::line_head;
 use alcor_hw_bench::bundles::{DMA_ANSWER, DMA_REQUEST, LITE_ANSWER, LITE_REQUEST};
-use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, soak};
+use alcor_hw_bench::{Dut, Pace, Random, Recipe, Sink, Source, Waves, soak};
 use rand::Rng;
 
 /// Bytes of both node memories.
@@ -22,7 +22,9 @@ const LINES: u64 = PAGES + (1 << 17);
 const WRITES: u32 = 0x00ff_f000;
 
 /// The memory port's beat, latency and jitter, and register slices at the ports.
-const VARIANTS: [(u64, u64, u64, u64); 4] = [
+type Variant = (u64, u64, u64, u64);
+
+const VARIANTS: [Variant; 4] = [
     (32, 1, 0, 0),
     (256, 5, 0, 1),
     (512, 2, 20, 0),
@@ -46,6 +48,21 @@ type Copy = (u64, u64, u64);
 
 /// A register write: byte address in the BAR, data.
 type Write = (u64, u32);
+
+fn recipe((bits, latency, jitter, slices): Variant) -> Recipe {
+    Recipe::new("host-side", "host_side_bench")
+        .core()
+        .source("core/bench/host_side_bench.sv")
+        .param("DATA_W", bits)
+        .param("MEM_LATENCY", latency)
+        .param("MEM_JITTER", jitter)
+        .param("SLICES", slices)
+        .bundle("lite_i", &LITE_REQUEST)
+        .bundle("lite_o", &LITE_ANSWER)
+        .bundle("dma_i", &DMA_REQUEST)
+        .bundle("dma_o", &DMA_ANSWER)
+        .bundle("board_o", &[("valid", 1), ("offset", 12), ("data", 32)])
+}
 
 struct Bench {
     rng: Random,
@@ -128,25 +145,13 @@ fn effects(line: [u32; 16], rank: u64) -> (Vec<Write>, Option<(usize, Vec<u8>)>)
 }
 
 impl Bench {
-    fn new((bits, latency, jitter, slices): (u64, u64, u64, u64)) -> Self {
-        let recipe = Recipe::new("host-side", "host_side_bench")
-            .core()
-            .source("core/bench/host_side_bench.sv")
-            .param("DATA_W", bits)
-            .param("MEM_LATENCY", latency)
-            .param("MEM_JITTER", jitter)
-            .param("SLICES", slices)
-            .bundle("lite_i", &LITE_REQUEST)
-            .bundle("lite_o", &LITE_ANSWER)
-            .bundle("dma_i", &DMA_REQUEST)
-            .bundle("dma_o", &DMA_ANSWER)
-            .bundle("board_o", &[("valid", 1), ("offset", 12), ("data", 32)]);
-        let mut dut = Dut::start(&recipe);
+    fn new(variant: Variant) -> Self {
+        let mut dut = Dut::start(&recipe(variant));
         dut.reset();
         Self {
             rng: Random::new("host_side"),
             dut,
-            bytes: bits / 8,
+            bytes: variant.0 / 8,
             memory: vec![0; MEMORY_BYTES as usize],
             bursts: Source::new(Pace::Always),
             beats: Source::new(Pace::Always),
@@ -562,7 +567,7 @@ impl Bench {
     }
 }
 
-fn random(variant: (u64, u64, u64, u64)) {
+fn random(variant: Variant) {
     let mut bench = Bench::new(variant);
     bench.write(0, MEMORY_BYTES / bench.bytes, true);
     bench.drain();
@@ -708,6 +713,69 @@ fn host_side_line_latency() {
             bench.drain();
         }
     }
+}
+
+/// The timing diagram of a line with a payload of 8 bytes and four register writes.
+#[test]
+fn host_side_waves() {
+    let mut dut = Dut::start(&recipe((256, 1, 0, 0)));
+    dut.reset();
+    dut.drive("dma_i.bready", 1, 0, true);
+    let line: [u32; 16] = [
+        0x0408,
+        0x40,
+        0x2422_2120,
+        0,
+        0x200,
+        0x40,
+        8,
+        0x0100_0001,
+        0xD0,
+        0xD1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ];
+    let (mut address_left, mut beat) = (true, 0);
+    Waves::new("core", "command_line").record(
+        &mut dut,
+        11,
+        |dut, cycle| {
+            dut.drive("dma_i.awvalid", 1, 0, cycle > 0 && address_left);
+            dut.drive("dma_i.awaddr", 1, 0, LINES);
+            dut.drive("dma_i.wvalid", 1, 0, cycle > 0 && beat < 2);
+            dut.drive("dma_i.wlast", 1, 0, beat == 1);
+            dut.drive("wstrb_i", 1, 0, u64::from(u32::MAX));
+            for word in 0..8 {
+                dut.drive("wdata_i", 8, word, line[(8 * beat + word) % 16]);
+            }
+            dut.settle();
+            let moves =
+                |dut: &Dut, valid, ready| dut.look(valid, 1, 0) & dut.look(ready, 1, 0) == 1;
+            address_left &= !moves(dut, "dma_i.awvalid", "dma_o.awready");
+            beat += usize::from(moves(dut, "dma_i.wvalid", "dma_o.wready"));
+        },
+        |dut, waves, _| {
+            for name in [
+                "dma_i.awvalid",
+                "dma_i.wvalid",
+                "dma_o.wready",
+                "dma_o.bvalid",
+            ] {
+                waves.bit(name, dut.look(name, 1, 0));
+            }
+            let is_written = dut.look("page_write_o", 2, 0);
+            waves.bit("page_write_o[0]", is_written);
+            let offset =
+                (is_written == 1).then(|| format!("{:X}", dut.look("page_offset_o", 2, 0)));
+            waves.data("page_offset_o[0]", offset);
+            let data = (is_written == 1).then(|| format!("{:X}", dut.look("page_data_o", 2, 0)));
+            waves.data("page_data_o[0]", data);
+        },
+    );
 }
 
 /// Data written before a register write of the same port is in memory when the register write

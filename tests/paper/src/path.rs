@@ -120,6 +120,9 @@ pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, Measure
         rows.push(Row::new("put-8-stores", per_put(found.work[1])).note("of registers, a put"));
         rows.push(Row::new("put-8-transfers", per_put(found.work[2])).note("of the DMA, a put"));
         rows.push(Row::new("put-8-interrupts", per_put(found.work[3])).note("a put"));
+        let cycles = job.run(2, stream)?.swap_remove(0);
+        let note = "cycles a put, many under way, from host memory to ascending places";
+        rows.push(Row::new("put-8-stream", cycles as f64 / STREAM as f64).note(note));
         let cycles = job.run(2, barriers)?.swap_remove(0);
         rows.push(Row::new("barrier-us", micros(cycles)).note("two ranks"));
         let cycles = job.run(2, |rank| ping_pong(rank, 1, 8))?.swap_remove(0);
@@ -226,6 +229,31 @@ fn puts(rank: &mut Rank, counts: &Counts) -> Result<Puts> {
         rank.pid() == GlobalRank(0) || rank.read_vec(&target)? == expected,
     )?;
     Ok(found)
+}
+
+/// Number of puts in a stream.
+const STREAM: u32 = 512;
+
+/// Cycles of [`STREAM`] puts of 8 bytes that begin one behind the other.
+fn stream(rank: &mut Rank) -> Result<u64> {
+    let target = rank.alloc::<u64>(STREAM as usize)?;
+    let window = rank.register(&target, Rights::ALL)?;
+    rank.barrier()?;
+    let began = rank.now()?;
+    if rank.pid() == GlobalRank(0) {
+        let puts: Vec<[u64; 1]> = (0..u64::from(STREAM)).map(|value| [value]).collect();
+        let puts = puts.iter().enumerate();
+        let puts: Result<Vec<_>> = puts
+            .map(|(place, value)| rank.iput(&window, GlobalRank(1), place, value))
+            .collect();
+        rank.wait_all(puts?)?;
+    }
+    let cycles = rank.now()?.0 - began.0;
+    rank.barrier()?;
+    let expected: Vec<_> = (0..u64::from(STREAM)).collect();
+    let is_right = rank.pid() == GlobalRank(0) || rank.read_vec(&target)? == expected;
+    check("stream of puts", is_right)?;
+    Ok(cycles)
 }
 
 fn barriers(rank: &mut Rank) -> Result<u64> {
