@@ -100,6 +100,8 @@ pub(crate) struct Progress {
     operands: [Option<u32>; OPERANDS.len()],
     cq_wake: u32,
     retired_wake: Option<u32>,
+    /// Waits that entries of a ring in host memory have ended.
+    copied_wakes: u32,
     /// Number of posted barriers that have not been acknowledged.
     barriers: u32,
     /// Whether the kernel has reported its end since its start.
@@ -233,6 +235,7 @@ impl Progress {
             operands: [None; OPERANDS.len()],
             cq_wake: 1,
             retired_wake: None,
+            copied_wakes: 0,
             barriers: 0,
             kernel_is_done: false,
             registrations: 0,

@@ -107,20 +107,33 @@ module command_lines #(
   // ---------------------------------------------------------------- the line's writes
 
   alcor_abi_pkg::line_head_t head;
-  logic [3:0] count_q;
-  logic [7:0] code;
-  logic [31:0] value, place;
+  logic [3:0] count_d, count_q;
+  logic [7:0] code_q;
+  logic [31:0] value_q, place;
   logic [9:0] register;
   logic [31:0] payload_strobe;
-  logic last;
+  logic [7:0][7:0] codes;
+  logic [7:0][31:0] values;
+  logic moves, done_q;
 
   assign head     = line[0];
   assign place    = line[1];
-  assign code     = line[2+32'(count_q[2])][8*count_q[1:0]+:8];
-  assign value    = line[4+32'(count_q[2:0])];
+  assign codes    = line[3:2];
+  assign values   = line[11:4];
   // A code with its highest bit names a register of the collective unit.
-  assign register = code[7] ? {3'b100, code[6:0]} : {2'b00, code};
-  assign last     = count_q[3] || count_q >= head.writes;
+  assign register = code_q[7] ? {3'b100, code_q[6:0]} : {2'b00, code_q};
+  assign moves    = state_q == Writes && write_gnt_i;
+  assign count_d  = (state_q == Payload) ? '0 : count_q + 1'b1;
+
+  // The next register write, while the payload or the write before it moves.
+  always_ff @(posedge clk_i) begin
+    if (state_q == Payload || moves) begin
+      count_q <= count_d;
+      code_q  <= codes[count_d[2:0]];
+      value_q <= values[count_d[2:0]];
+      done_q  <= count_d[3] || count_d >= head.writes;
+    end
+  end
 
   always_comb begin
     for (int unsigned b = 0; b < 32; b++) payload_strobe[b] = 6'(b) < head.payload;
@@ -152,11 +165,11 @@ module command_lines #(
       end
       Writes: begin
         write_gnt_o     = 1'b0;
-        write_o.req     = !last;
+        write_o.req     = !done_q;
         write_o.address = 30'({1'b1, (ADDR_W - 18)'(0), 5'(rank_q) + 5'd1, register});
-        write_data_o    = {Words{value}};
+        write_data_o    = {Words{value_q}};
         write_strobe_o  = (DATA_W / 8)'(4'hF) << {register[LowW-1:0], 2'b00};
-        if (last) state_d = Collect;
+        if (done_q) state_d = Collect;
       end
       default: state_d = Collect;
     endcase
@@ -166,8 +179,6 @@ module command_lines #(
     if (!rst_ni) state_q <= Collect;
     else state_q <= state_d;
     if (complete) rank_q <= rank;
-    if (state_q == Collect) count_q <= '0;
-    else if (state_q == Writes && write_gnt_i) count_q <= count_q + 1'b1;
   end
 
   assign busy_o = state_q != Collect;

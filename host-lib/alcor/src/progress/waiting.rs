@@ -398,7 +398,13 @@ impl Progress {
                     self.write(rank::RETIRED_WAKE, wake)?;
                     self.retired_wake = Some(wake);
                 }
-                causes::CREDIT.into()
+                // An entry of a ring in host memory has the count of credits, and reaches the host
+                // before an interrupt.
+                if self.ring.is_pinned && self.outstanding.len() > 0 {
+                    Causes(causes::CREDIT.mask() | causes::COMPLETION.mask())
+                } else {
+                    causes::CREDIT.into()
+                }
             }
             Wanted::Barrier => causes::BARRIER.into(),
             Wanted::Registration => causes::REGISTRATION.into(),
