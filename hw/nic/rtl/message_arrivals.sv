@@ -206,7 +206,7 @@ module message_arrivals #(
   alcor_abi_pkg::message_verdict_e kind;
   alcor_abi_pkg::buffer_t place;
 
-  assign awaited = waits_q && !waits_recall_q && outcome_i.message == 10'(waits_entry_q);
+  assign awaited = waits_q && !waits_recall_q && outcome_i.message[EntryW-1:0] == waits_entry_q;
 
   message_verdict #(
       .DEPTH     (DEPTH),

@@ -101,7 +101,8 @@ module message_entries #(
   end
 
   assign held           = passed_q ? passed_held_q : held_read;
-  assign room_o         = !closed_i && free_valid && (quota_i == '1 || 32'(held) < 32'(quota_i));
+  // No source holds as many entries as a quota of all ones.
+  assign room_o         = !closed_i && free_valid && 16'(held) < quota_i;
   assign retire_ready_o = retire_read_q && !take_i;
   assign write          = take_i || retire_i || sweep_i;
 
@@ -113,6 +114,8 @@ module message_entries #(
       held_next = '0;
     end
   end
+
+  `ALCOR_CHECK_PARAM(g_check_depth, DEPTH < 65535, "message_entries: DEPTH must be less than 65535")
 
   `ALCOR_IMPLIES(a_free_has_room, retire_i, free_ready)
   `ALCOR_IMPLIES(a_held_counts, retire_i, retire_held != '0)

@@ -56,13 +56,13 @@ module message_receives #(
     output alcor_abi_pkg::buffer_t buffer_o
 );
 
-  typedef enum logic [1:0] {
-    EnFree    = 2'd0,
-    EnQueued  = 2'd1,  // waits for a message
-    EnMatched = 2'd2   // has one
-  } entry_e;
+  // Neither: the entry is free.
+  typedef struct packed {
+    logic matched;  // has a message
+    logic queued;   // waits for a message
+  } entry_state_t;
 
-  logic [1:0] state, state_next;
+  entry_state_t state, state_next;
   logic change, write;
   logic [EntryW-1:0] at;
 
@@ -74,28 +74,28 @@ module message_receives #(
       .clk_i  (clk_i),
       .we_i   (write || sweep_i),
       .waddr_i(sweep_i ? sweep_entry_i : at),
-      .wdata_i(sweep_i ? EnFree : state_next),
+      .wdata_i(sweep_i ? '0 : state_next),
       .re_i   (look_i),
       .raddr_i(look_entry_i),
       .rdata_o(state)
   );
 
-  assign free_o         = state == EnFree;
-  assign queued_o       = state == EnQueued;
+  assign free_o         = state == '0;
+  assign queued_o       = state.queued;
   assign retire_ready_o = !change;
 
   always_comb begin
     change     = 1'b0;
     at         = entry_i;
-    state_next = EnFree;
+    state_next = '0;
     if (match_i) begin
-      change     = 1'b1;
-      state_next = EnMatched;
-      at         = match_entry_i;
+      change             = 1'b1;
+      state_next.matched = 1'b1;
+      at                 = match_entry_i;
     end
     if (queue_i) begin
-      change     = 1'b1;
-      state_next = EnQueued;
+      change            = 1'b1;
+      state_next.queued = 1'b1;
     end
     if (cancel_i) change = 1'b1;
     write = change || (retire_valid_i && !retire_i.dropped);

@@ -60,8 +60,8 @@ module message_verdict #(
   localparam logic [31:0] Buffer = 32'(NODE_BYTES - DEPTH * FRAGMENT);
 
   alcor_abi_pkg::message_verdict_e kind_d, kind_q;
-  alcor_abi_pkg::buffer_t place_d, place_q;
-  logic [31:0] fragment;
+  logic [31:0] address_d, address_q, fragment;
+  logic [LengthW-1:0] length_d, length_q;
   logic [LengthW-1:0] shorter;
   logic fits;
   logic [DirectW-1:0] direct_q;
@@ -73,20 +73,21 @@ module message_verdict #(
   assign shorter     = fits ? length_i : buffer_i.length[LengthW-1:0];
 
   always_comb begin
-    kind_d  = kind_q;
-    place_d = place_q;
+    kind_d    = kind_q;
+    address_d = address_q;
+    length_d  = length_q;
     if (refuse_i) kind_d = MvRefuse;
     if (expected_i) begin
-      kind_d          = (shorter == '0) ? MvNone : MvDirect;
-      place_d.address = buffer_i.address;
-      place_d.length  = 32'(shorter);
+      kind_d    = (shorter == '0) ? MvNone : MvDirect;
+      address_d = buffer_i.address;
+      length_d  = shorter;
     end
     // A payload comes with its first byte in lane 0, and is shifted only on its way out of memory.
     if (kept_i || late_i ||
         (expected_i && shorter != '0 && (buffer_i.address[1:0] != 2'd0 || direct_q == DirectW'(DIRECT)))) begin
-      kind_d          = MvStore;
-      place_d.address = fragment;
-      place_d.length  = 32'(length_i);
+      kind_d    = MvStore;
+      address_d = fragment;
+      length_d  = length_i;
     end
   end
 
@@ -95,11 +96,13 @@ module message_verdict #(
   assign goes_to_fragment = (expected_i || kept_i || late_i) && kind_d == MvStore;
   assign stored_o         = stored_q + 12'(goes_to_fragment);
   assign kind_o           = kind_q;
-  assign place_o          = place_q;
+  assign place_o.address  = address_q;
+  assign place_o.length   = 32'(length_q);
 
   always_ff @(posedge clk_i) begin
-    kind_q  <= kind_d;
-    place_q <= place_d;
+    kind_q    <= kind_d;
+    address_q <= address_d;
+    length_q  <= length_d;
     if (!rst_ni) begin
       direct_q <= '0;
       stored_q <= '0;
