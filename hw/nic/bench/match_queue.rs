@@ -22,6 +22,17 @@ struct Pattern {
     mask: u64,
 }
 
+/// Values of the pins of an operation. The queue does not use the match bits of the other kind of operation: they are
+/// inverted.
+fn operation(op: Op, pattern: Pattern, entry: usize, tag: u64) -> [u64; 6] {
+    let (searched, appended) = if op == Op::Append {
+        (!pattern.bits, pattern.bits)
+    } else {
+        (pattern.bits, !pattern.bits)
+    };
+    [op as u64, searched, appended, pattern.mask, entry as u64, tag]
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     depth: usize,
@@ -64,7 +75,7 @@ struct Pins {
     threshold: Pin,
     valid: Pin,
     ready: Pin,
-    op: [Pin; 5],
+    op: [Pin; 6],
     result: [Pin; 5],
     taken: Pin,
     count: Pin,
@@ -100,7 +111,7 @@ impl Bench {
             threshold: dut.pin("threshold_i"),
             valid: dut.pin("op_valid_i"),
             ready: dut.pin("op_ready_o"),
-            op: ["op_i", "op_match_i", "op_mask_i", "op_entry_i", "op_tag_i"]
+            op: ["op_i", "op_match_i", "append_match_i", "op_mask_i", "op_entry_i", "op_tag_i"]
                 .map(|name| dut.pin(name)),
             result: [
                 "result_valid_o",
@@ -164,13 +175,7 @@ impl Bench {
     /// Offers an operation until it is accepted. Returns the cycle of acceptance.
     fn offer(&mut self, op: Op, pattern: Pattern, entry: usize) -> u64 {
         self.tag = self.next_tag();
-        let values = [
-            op as u64,
-            pattern.bits,
-            pattern.mask,
-            entry as u64,
-            self.tag,
-        ];
+        let values = operation(op, pattern, entry, self.tag);
         for (pin, value) in self.pins.op.into_iter().zip(values) {
             self.dut.set(pin, 0, value);
         }
@@ -227,7 +232,7 @@ impl Bench {
         let mut taken = Vec::new();
         while taken.len() < operations.len() {
             let (op, bits) = operations[taken.len()];
-            let values = [op as u64, bits, 0, 0, 0];
+            let values = operation(op, Pattern { bits, mask: 0 }, 0, 0);
             for (pin, value) in self.pins.op.into_iter().zip(values) {
                 self.dut.set(pin, 0, value);
             }
@@ -572,7 +577,7 @@ fn match_queue_turn_of_a_waiting_operation() {
         let since = bench.offer(Op::Probe, Pattern { bits: 0, mask: 0 }, 0);
         assert_eq!(bench.answer(since).found, Some(bench.list[0].0));
         bench.threshold(0);
-        let values = [Op::Probe as u64, 7, 0, 0, bench.tag];
+        let values = operation(Op::Probe, Pattern { bits: 7, mask: 0 }, 0, bench.tag);
         for (pin, value) in bench.pins.op.into_iter().zip(values) {
             bench.dut.set(pin, 0, value);
         }
@@ -866,13 +871,7 @@ fn match_queue_stream() {
                     };
                 }
                 let (op, pattern, entry) = next.unwrap_or((Op::Search, some, 0));
-                let values = [
-                    op as u64,
-                    pattern.bits,
-                    pattern.mask,
-                    entry as u64,
-                    bench.tag,
-                ];
+                let values = operation(op, pattern, entry, bench.tag);
                 for (pin, value) in bench.pins.op.into_iter().zip(values) {
                     bench.dut.set(pin, 0, value);
                 }
@@ -946,7 +945,7 @@ fn rate(shape: Shape, entries: u64) {
     while results < entries {
         // Out of order, so that entries leave from the middle.
         let bits = (taken.len() as u64 * 7) % entries;
-        let values = [Op::Search as u64, bits, 0, 0, 0];
+        let values = operation(Op::Search, Pattern { bits, mask: 0 }, 0, 0);
         for (pin, value) in bench.pins.op.into_iter().zip(values) {
             bench.dut.set(pin, 0, value);
         }

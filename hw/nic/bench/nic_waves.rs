@@ -32,6 +32,7 @@ fn match_queue_waves() {
             if let Some(&(op, bits)) = now {
                 dut.drive("op_i", 1, 0, op);
                 dut.drive("op_match_i", 1, 0, bits);
+                dut.drive("append_match_i", 1, 0, bits);
                 dut.drive("op_entry_i", 1, 0, at as u64);
             }
             dut.settle();
@@ -48,7 +49,12 @@ fn match_queue_waves() {
                 "search"
             };
             waves.data("op_i", on.then_some(op));
-            waves.data("op_match_i", on.then(|| dut.look("op_match_i", 1, 0)));
+            for (name, used) in [
+                ("op_match_i", op == "search"),
+                ("append_match_i", op == "append"),
+            ] {
+                waves.data(name, (on && used).then(|| dut.look(name, 1, 0)));
+            }
             waves.data(
                 "op_entry_i",
                 (on && op == "append").then(|| dut.look("op_entry_i", 1, 0)),

@@ -25,6 +25,7 @@ module match_list #(
     input logic                       op_valid_i,
     input logic [1:0]                 op_i,
     input logic [MATCH_W-1:0]         op_match_i,
+    input logic [MATCH_W-1:0]         append_match_i,
     input logic [MATCH_W-1:0]         op_mask_i,
     input logic [$clog2(DEPTH)-1:0]   op_entry_i
 );
@@ -46,6 +47,7 @@ module match_list #(
       .op_ready_o    (op_ready),
       .op_i          (op_i),
       .op_match_i    (op_match_i),
+      .append_match_i(append_match_i),
       .op_mask_i     (op_mask_i),
       .op_entry_i    (op_entry_i),
       .op_tag_i      (op_entry_i),
@@ -59,7 +61,7 @@ module match_list #(
   );
 
   assign take = op_valid_i && op_ready;
-  `ALCOR_ASSUME_STABLE(op_valid_i, op_ready, ({op_i, op_match_i, op_mask_i, op_entry_i}))
+  `ALCOR_ASSUME_STABLE(op_valid_i, op_ready, ({op_i, op_match_i, append_match_i, op_mask_i, op_entry_i}))
 
   // The list, the oldest entry first.
   logic [DEPTH*EntryW-1:0] entries_q;
@@ -109,7 +111,7 @@ module match_list #(
       end
       if (take && op_i == MoAppend && i == 32'(length_q)) begin
         entries_q[i*EntryW+:EntryW]   <= op_entry_i;
-        matches_q[i*MATCH_W+:MATCH_W] <= op_match_i;
+        matches_q[i*MATCH_W+:MATCH_W] <= append_match_i;
         masks_q[i*MATCH_W+:MATCH_W]   <= op_mask_i;
       end
     end

@@ -23,6 +23,7 @@ module match_queue #(
     output logic                     op_ready_o,
     input  alcor_abi_pkg::match_op_e op_i,
     input  alcor_abi_pkg::match_t    op_match_i,
+    input  alcor_abi_pkg::match_t    append_match_i,
     input  alcor_abi_pkg::match_t    op_mask_i,
     input  logic [EntryW-1:0]        op_entry_i,
     input  logic [EntryW-1:0]        op_tag_i,

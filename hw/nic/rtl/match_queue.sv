@@ -42,8 +42,10 @@ module match_queue #(
     output logic                     op_ready_o,
     /// Operation: its kind.
     input  alcor_abi_pkg::match_op_e op_i,
-    /// Operation: match bits; not used by a removal.
+    /// Operation: match bits of a search or probe.
     input  logic [MATCH_W-1:0]       op_match_i,
+    /// Operation: match bits of the entry of an append.
+    input  logic [MATCH_W-1:0]       append_match_i,
     /// Operation: mask bits; a bit that is set matches either value.
     input  logic [MATCH_W-1:0]       op_mask_i,
     /// Operation: the entry of an append (not in the queue) or of a removal (in the queue).
@@ -110,7 +112,7 @@ module match_queue #(
       .clk_i  (clk_i),
       .we_i   (append),
       .waddr_i(op_entry_i),
-      .wdata_i(op_match_i),
+      .wdata_i(append_match_i),
       .re_i   (1'b1),
       .raddr_i(raddr),
       .rdata_o(body_match)
@@ -231,7 +233,8 @@ module match_queue #(
   logic [BatchW-1:0] moved_q;
   logic [3:0] idle_q;
 
-  assign fits   = cells_q != CellW'(CELLS) && 32'(count_o) >= 32'(threshold_i) && threshold_i != '1;
+  // No queue is as long as a threshold of all ones.
+  assign fits   = cells_q != CellW'(CELLS) && 16'(count_o) >= threshold_i;
   assign fills  = rest_q >= CountW'(BATCH) && cells_q <= CellW'(CELLS - BatchCells);
   assign batch  = fits_q && rest_q != '0 && !(turn_q && op_valid_i) && (fills_q || idle_q == 4'(Patience));
   assign enough = op_valid_i && moved_q == BatchW'(BATCH);
@@ -316,6 +319,7 @@ module match_queue #(
       op_q    <= op_i;
       tag_q   <= op_tag_i;
       match_q <= op_match_i;
+      entry_q <= op_entry_i;
     end
     // The address that the RAMs' outputs belong to.
     at_q    <= raddr;
@@ -323,7 +327,6 @@ module match_queue #(
     fits_q  <= fits;
     fills_q <= fills;
     moved_q <= (state_q == StInsert) ? moved_q + BatchW'(insert && moved_q != BatchW'(BATCH)) : '0;
-    if (state_q == StIdle && take) entry_q <= op_entry_i;
 
     if (append && rest_q == '0) split_q <= op_entry_i;
     // An entry of the unit is split_q only while no entry is outside: the next append writes split_q.
@@ -333,8 +336,9 @@ module match_queue #(
     if (found || failed) begin
       result_found_o <= found;
       result_tag_o   <= (state_q == StIdle) ? op_tag_i : tag_q;
-      result_entry_o <= (state_q == StWait) ? answer_entry : (state_q == StWalk) ? at_q : entry_q;
-      result_unit_o  <= state_q == StWait || (state_q == StCancelled && answer_valid && success);
+      // The links of the entry are read in this cycle, or, in a walk, in the cycle before.
+      result_entry_o <= (state_q == StWalk) ? at_q : raddr;
+      result_unit_o  <= answer_valid && success;
     end
 
     if (!rst_ni) begin
@@ -359,9 +363,9 @@ module match_queue #(
   end
 
   `ALCOR_CHECK_PARAM(g_check_batch, BATCH >= 1, "match_queue: BATCH must be 1 or more")
-  `ALCOR_CHECK_PARAM(g_check_depth, DEPTH >= 2, "match_queue: DEPTH must be 2 or more")
+  `ALCOR_CHECK_PARAM(g_check_depth, DEPTH >= 2 && DEPTH < 65535, "match_queue: DEPTH must be 2 to 65534")
 
-  `ALCOR_STABLE(a_op_stable, op_valid_i, op_ready_o, {op_i, op_match_i, op_mask_i, op_entry_i, op_tag_i})
+  `ALCOR_STABLE(a_op_stable, op_valid_i, op_ready_o, {op_i, op_match_i, append_match_i, op_mask_i, op_entry_i, op_tag_i})
   `ALCOR_STABLE(a_result_stable, result_valid_o, result_ready_i, {result_found_o, result_entry_o, result_unit_o, result_tag_o})
   `ALCOR_IMPLIES(a_result_has_room, found || failed, result_free)
   // One request or command is under way in the unit, so the unit is ready.

@@ -114,15 +114,17 @@ module message_matcher #(
   } state_e;
 
   state_e state_d, state_q;
-  logic commanded, arrived_last_q;
+  logic idle, commanded, arrived_last_q;
   logic [SweepW-1:0] sweep_q;
   logic sweeps;
+
+  assign idle = state_q == StIdle;
 
   // The command under way, or the recall.
   alcor_abi_pkg::match_t match_q, mask_q;
   alcor_abi_pkg::buffer_t buffer_q;
   logic [EntryW-1:0] receive_q;
-  logic flush_q, defer_q;
+  logic recall_q, defer_q;
 
   // -------------------------------------------------------------------------------- messages that arrive
   logic waiting_valid, pops, look, look_kernel, freeing, free_valid, free_ready;
@@ -179,12 +181,12 @@ module message_matcher #(
   );
 
   // First stage: the search is offered. Second: up to two searches are under way, one of which has its result. Third:
-  // the message is matched or appended.
+  // the message is matched or appended. In other states than StIdle, no message is in a stage.
   logic next_valid_q, next_recall_q, next_goes, drops;
   logic [EntryW-1:0] next_entry_q;
   alcor_abi_pkg::match_t next_match_q;
   logic [1:0] searching_q;
-  logic found_valid_q, found_q, matched, kept, message_done, message_result;
+  logic found_valid_q, found_q, matched, kept, message_done, message_result, removed;
   logic [EntryW-1:0] found_receive_q, found_message_q;
   logic stages_empty;
 
@@ -194,7 +196,6 @@ module message_matcher #(
   logic posted_valid, posted_ready, posted_done, posted_take, posted_found, posted_unit;
   alcor_abi_pkg::match_op_e posted_op;
   logic [EntryW-1:0] posted_entry, posted_message;
-  alcor_abi_pkg::match_t posted_match, unexpected_match;
   logic unexpected_valid, unexpected_ready, unexpected_done, unexpected_found, unexpected_unit;
   alcor_abi_pkg::match_op_e unexpected_op;
   logic [EntryW-1:0] unexpected_entry;
@@ -212,7 +213,8 @@ module message_matcher #(
       .op_valid_i    (posted_valid),
       .op_ready_o    (posted_ready),
       .op_i          (posted_op),
-      .op_match_i    (posted_match),
+      .op_match_i    (next_match_q),
+      .append_match_i(match_q),
       .op_mask_i     (mask_q),
       .op_entry_i    (receive_q),
       .op_tag_i      (next_entry_q),
@@ -237,7 +239,8 @@ module message_matcher #(
       .op_valid_i    (unexpected_valid),
       .op_ready_o    (unexpected_ready),
       .op_i          (unexpected_op),
-      .op_match_i    (unexpected_match),
+      .op_match_i    (match_q),
+      .append_match_i(found_match),
       .op_mask_i     (mask_q),
       .op_entry_i    (found_message_q),
       .op_tag_i      ('0),
@@ -250,38 +253,41 @@ module message_matcher #(
       .count_o       (unexpected)
   );
 
-  logic entry_free, entry_queued;
+  logic entry_free, entry_queued, probes, queues, cancels, next_searches;
+
+  assign probes        = state_q == StProbe;
+  assign queues        = state_q == StQueue;
+  assign cancels       = state_q == StCancel;
+  assign next_searches = next_valid_q && !next_recall_q;
 
   always_comb begin
     posted_op = MoSearch;
-    if (state_q == StQueue) posted_op = MoAppend;
-    if (state_q == StCancel) posted_op = MoRemove;
+    if (queues) posted_op = MoAppend;
+    if (cancels) posted_op = MoRemove;
     unexpected_op = MoSearch;
     if (found_valid_q) unexpected_op = MoAppend;
-    if (state_q == StProbe) unexpected_op = MoProbe;
+    if (probes) unexpected_op = MoProbe;
   end
 
-  assign posted_match     = (state_q == StIdle) ? next_match_q : match_q;
-  assign unexpected_match = found_valid_q ? found_match : match_q;
-  assign unexpected_valid = (state_q == StPost && entry_free) || (found_valid_q && !found_q) ||
-                            state_q == StProbe || state_q == StDrop;
-  assign posted_valid     = (state_q == StIdle && next_valid_q && !next_recall_q) || state_q == StQueue ||
-                            (state_q == StCancel && entry_queued);
+  assign unexpected_valid = receive_o.valid || (found_valid_q && !found_q) || probes || state_q == StDrop;
+  assign posted_valid     = next_searches || queues || (cancels && entry_queued);
 
-  assign next_goes      = state_q == StIdle && next_valid_q && !next_recall_q && posted_ready;
-  assign drops          = state_q == StIdle && next_valid_q && next_recall_q && searching_q == '0 && !found_valid_q;
+  assign next_goes      = next_searches && posted_ready;
+  assign drops          = next_valid_q && next_recall_q && searching_q == '0 && !found_valid_q;
   assign matched        = found_valid_q && found_q;
   assign kept           = found_valid_q && !found_q && unexpected_ready;
   assign message_done   = matched || kept;
   assign posted_take    = !found_valid_q || message_done;
-  assign message_result = posted_done && posted_take && state_q == StIdle;
+  assign message_result = posted_done && posted_take && idle;
+  // A receive, a recall or a flush takes a message out of the queue.
+  assign removed        = unexpected_done && unexpected_found && state_q != StProbing;
 
   assign counts_o.posted     = 16'(posted);
   assign counts_o.unexpected = 16'(unexpected);
   assign counts_o.refused    = arrival_valid_i && arrival_ready_o && arrival_refused_o;
   assign counts_o.lost       = arrival_i.serial == '0;
-  assign counts_o.found = {state_q == StPosting && unexpected_done && unexpected_found && !unexpected_unit,
-                           state_q == StPosting && unexpected_done && unexpected_found && unexpected_unit,
+  assign counts_o.found = {removed && !pair_o.dropped && !unexpected_unit,
+                           removed && !pair_o.dropped && unexpected_unit,
                            message_result && posted_found && !posted_unit,
                            message_result && posted_found && posted_unit};
 
@@ -292,17 +298,17 @@ module message_matcher #(
       .clk_i         (clk_i),
       .sweep_i       (sweeps),
       .sweep_entry_i (sweep_q[EntryW-1:0]),
-      .look_i        (state_q == StIdle),
+      .look_i        (idle),
       .look_entry_i  (command_i.id[EntryW-1:0]),
       .free_o        (entry_free),
       .queued_o      (entry_queued),
       .entry_i       (receive_q),
       .enter_i       (receive_o.valid),
       .buffer_i      (buffer_q),
-      .queue_i       (state_q == StQueue && posted_ready),
-      .cancel_i      (state_q == StCancelling && posted_done),
+      .queue_i       (queues && posted_ready),
+      .cancel_i      (posted_done && !idle),
       .match_i       (pair_o.valid && !pair_o.dropped),
-      .match_entry_i (matched ? found_receive_q : receive_q),
+      .match_entry_i (pair_o.receive[EntryW-1:0]),
       .retire_valid_i(free_valid),
       .retire_ready_o(free_ready),
       .retire_i      (freed),
@@ -320,8 +326,8 @@ module message_matcher #(
   alcor_abi_pkg::status_e result_status_q;
 
   // The message that is appended, or that a probe has found.
-  assign look       = message_result || state_q == StProbing;
-  assign look_entry = (state_q == StProbing) ? unexpected_entry : posted_message;
+  assign look       = message_result || unexpected_done;
+  assign look_entry = unexpected_done ? unexpected_entry : posted_message;
 
   always_comb begin
     result_o        = '0;
@@ -337,15 +343,14 @@ module message_matcher #(
 
   assign outcome.matched  = matched;
   assign outcome.kept     = kept;
-  assign outcome.recalled = state_q == StDropping && unexpected_done && !unexpected_found && !flush_q;
+  assign outcome.recalled = recall_q && unexpected_done && !unexpected_found;
   assign outcome.receive  = 10'(found_receive_q);
   assign outcome.message  = 10'(found_message_q);
 
   // A pair: of a message that has found its receive, or of a receive that has found its message; or one to be dropped.
   assign pair_o.dropped = state_q == StDropping;
   assign pair_o.refused = 1'b0;
-  assign pair_o.valid   = matched ||
-                          ((state_q == StPosting || state_q == StDropping) && unexpected_done && unexpected_found);
+  assign pair_o.valid   = matched || removed;
   assign pair_o.receive = matched ? 10'(found_receive_q) : 10'(receive_q);
   assign pair_o.message = matched ? 10'(found_message_q) : 10'(unexpected_entry);
 
@@ -356,9 +361,8 @@ module message_matcher #(
 
   assign flushes         = command_i.command == McFlush;
   assign command_turn    = command_valid_i && !flushes && arrived_last_q;
-  assign pops            = state_q == StIdle && waiting_valid && (!next_valid_q || next_goes || drops) && !command_turn &&
-                           !commanded;
-  assign commanded       = state_q == StIdle && command_valid_i && stages_empty && !retire_valid_i && !freeing &&
+  assign pops            = idle && waiting_valid && (!next_valid_q || next_goes) && !command_turn && !commanded;
+  assign commanded       = idle && command_valid_i && stages_empty && !retire_valid_i && !freeing &&
                            !(waiting_valid && (flushes || !arrived_last_q));
   assign command_ready_o = commanded;
 
@@ -403,7 +407,7 @@ module message_matcher #(
   assign result_valid_o = state_q == StResult;
   assign sweeps         = state_q == StSweep;
   assign ready_o        = !sweeps;
-  assign idle_o         = state_q == StIdle && stages_empty && !waiting_valid && !verdict_valid_o && !freeing;
+  assign idle_o         = idle && stages_empty && !waiting_valid && !verdict_valid_o && !freeing;
 
   always_ff @(posedge clk_i) begin
     if (commanded) begin
@@ -412,13 +416,13 @@ module message_matcher #(
       buffer_q  <= command_i.buffer;
       defer_q   <= command_i.tag.defer;
       receive_q <= command_i.id[EntryW-1:0];
-      flush_q   <= command_i.command == McFlush;
+      recall_q  <= 1'b0;
       if (command_i.command == McFlush) mask_q <= '1;
     end
     if (drops) begin
-      match_q <= next_match_q;
-      mask_q  <= {8'd0, 8'hFF, 26'h3FF_FFFF};
-      flush_q <= 1'b0;
+      match_q.source <= next_match_q.source;
+      mask_q         <= {8'd0, 8'hFF, 26'h3FF_FFFF};
+      recall_q       <= 1'b1;
     end
     if (pops) begin
       next_recall_q <= waiting.recall;
@@ -430,12 +434,10 @@ module message_matcher #(
       found_receive_q <= posted_entry;
       found_message_q <= posted_message;
     end
-    unique case (state_q)
-      StPost:       result_status_q <= ST_BAD_ID;
-      StProbing:    result_status_q <= unexpected_found ? ST_OK : ST_NOT_FOUND;
-      StCancelling: result_status_q <= ST_CANCELLED;
-      default: ;
-    endcase
+    // A receive whose entry is not free has neither result.
+    if (commanded) result_status_q <= ST_BAD_ID;
+    if (unexpected_done) result_status_q <= unexpected_found ? ST_OK : ST_NOT_FOUND;
+    if (posted_done) result_status_q <= ST_CANCELLED;
     if (pops) arrived_last_q <= 1'b1;
     if (commanded) arrived_last_q <= 1'b0;
     if (!rst_ni) begin
@@ -446,7 +448,8 @@ module message_matcher #(
       found_valid_q <= 1'b0;
     end else begin
       state_q       <= state_d;
-      if (sweeps) sweep_q <= sweep_q + 1'b1;
+      // Nothing uses the counter after the sweep.
+      sweep_q       <= sweep_q + 1'b1;
       next_valid_q  <= pops || (next_valid_q && !next_goes && !drops);
       searching_q   <= searching_q + 2'(next_goes) - 2'(message_result);
       found_valid_q <= message_result || (found_valid_q && !message_done);
