@@ -6,6 +6,7 @@ nic/rtl/message_verdict.sv
 nic/rtl/message_arrivals.sv
 nic/rtl/message_receives.sv
 nic/rtl/message_matcher.sv
+nic/rtl/message_store_commands.sv
 nic/rtl/message_store_matcher.sv
 nic/rtl/message_delivery.sv
 nic/rtl/message_engine.sv

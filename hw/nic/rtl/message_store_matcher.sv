@@ -11,8 +11,8 @@ import alcor_match_pkg::*;
 /// `message_arrivals` chooses a message's entry, and gives the verdict on its payload; a receive's entry is its command
 /// id.
 ///
-/// A recall or a flush takes messages out of one pair after the other. Neither messages nor commands are offered
-/// meanwhile.
+/// `message_store_commands` offers commands, recalls and flushes. No message is offered while a recall or a flush is
+/// under way.
 ///
 /// The store has room for all entries of receives and messages. So only a lower limit, which the host sets, refuses a
 /// header. A refused message is a pair to be dropped, and its payload goes to its fragment first.
@@ -264,88 +264,61 @@ module message_store_matcher #(
   end
 
   // ----------------------------------------------------------------------------------- what is offered
-  typedef enum logic [1:0] {
-    DropNone,   // messages and commands are offered
-    DropOffer,  // search for a message of the pair
-    DropWait    // its result
-  } drop_e;
-
-  drop_e drop_d, drop_q;
-  logic drops, flush_q, drop_done, dropping, recalls, flushes, drop_next;
-  logic [PairW-1:0] drop_pair_q, cancel_pair;
-  logic [7:0] drop_source_q;
-  logic is_receive, is_flush, looked_q, free, bad, refuses, begins, offers, offers_q, accepts, enters, bad_valid_q;
-  logic canceling_q, cancel_ends;
-  logic [EntryW-1:0] bad_entry_q;
-
-  assign dropping      = drop_q != DropNone;
-  assign recalls       = waiting_valid && waiting.recall && ready_o;
-  assign is_receive    = command_i.command == McReceive;
-  assign is_flush      = command_i.command == McFlush;
-  assign command_entry = command_i.id[EntryW-1:0];
-  assign bad           = is_receive && !free;
-
-  // A command waits for a cycle in which its entry is read, while no entry is freed: it may be that of the command. A
-  // recall waits for the command on offer, a flush for all messages that have arrived.
-  assign begins  = looked_q && !dropping;
-  assign offers  = offers_q || (begins && !is_flush && !bad);
-  assign flushes = begins && is_flush && !waiting_valid;
-  assign refuses = begins && bad && !retire_valid_i && !freeing && !result_valid_o;
-  assign drops   = flushes || (recalls && !dropping && !offers);
-  assign accepts = offers && search_ready;
-  assign enters  = accepts && is_receive;
-  assign pops    = (message_valid && message_ready) || (recalls && drops);
-  assign command_ready_o = accepts || flushes || refuses;
+  logic dropping, recall_taken, recalled, free, enters, bad_valid, valid_q, is_drop, found, completes, cancel_ends;
+  logic [EntryW-1:0] bad_entry;
 
   assign message_valid = waiting_valid && !waiting.recall && !dropping && ready_o;
   assign message_kind  = 4'b1001;
+  assign pops          = (message_valid && message_ready) || recall_taken;
+
+  message_store_commands #(
+      .DEPTH(DEPTH),
+      .PAIRS(PAIRS)
+  ) u_commands (
+      .clk_i           (clk_i),
+      .rst_ni          (rst_ni),
+      .ready_i         (ready_o),
+      .command_valid_i (command_valid_i),
+      .command_ready_o (command_ready_o),
+      .command_i       (command_i),
+      .free_i          (free),
+      .freeing_i       (retire_valid_i || freeing),
+      .enters_o        (enters),
+      .waiting_valid_i (waiting_valid),
+      .waiting_recall_i(waiting.recall),
+      .waiting_source_i(waiting.match.source),
+      .recall_taken_o  (recall_taken),
+      .dropping_o      (dropping),
+      .recalled_o      (recalled),
+      .search_valid_o  (search_valid),
+      .search_ready_i  (search_ready),
+      .search_kind_o   (search_kind),
+      .search_pair_o   (search_pair),
+      .search_match_o  (search_match),
+      .search_mask_o   (search_mask),
+      .drop_result_i   (valid_q && is_drop),
+      .drop_found_i    (found),
+      .cancel_ends_i   (cancel_ends),
+      .completes_i     (completes),
+      .bad_valid_o     (bad_valid),
+      .bad_ready_i     (result_ready_i),
+      .bad_entry_o     (bad_entry)
+  );
+
+  assign command_entry = command_i.id[EntryW-1:0];
 
   always_comb begin
-    search_valid = offers;
     search_entry = command_entry;
-    search_kind  = 4'b0001;
-    search_pair  = command_i.context_[PairW-1:0];
-    search_match = {command_i.rank, command_i.context_, command_i.tag.tag};
-    search_mask  = {{8{command_i.tag.any_source}}, 8'd0, {26{command_i.tag.any_tag}}};
-    search_of    = OfReceive;
-    if (command_i.command == McProbe) begin
-      search_kind = 4'b0010;
-      search_of   = OfProbe;
-    end
-    if (command_i.command == McCancel) begin
-      search_kind = 4'b1100;
-      search_pair = cancel_pair;
-    end
+    search_of    = (command_i.command == McProbe) ? OfProbe : OfReceive;
     if (dropping) begin
-      search_valid = drop_q == DropOffer;
       search_entry = '0;
-      search_kind  = 4'b0000;
-      search_pair  = drop_pair_q;
-      search_match = {drop_source_q, 8'd0, 26'd0};
-      search_mask  = {{8{flush_q}}, 8'hFF, 26'h3FF_FFFF};
       search_of    = OfDrop;
     end
   end
 
-  // Pair of each receive, for its cancellation.
-  ram_sdp #(
-      .WIDTH    (PairW),
-      .DEPTH    (DEPTH),
-      .BLOCK_RAM(1'b0)
-  ) u_pair_of (
-      .clk_i  (clk_i),
-      .we_i   (enters),
-      .waddr_i(command_entry),
-      .wdata_i(search_pair),
-      .re_i   (1'b1),
-      .raddr_i(command_entry),
-      .rdata_o(cancel_pair)
-  );
-
   // ---------------------------------------------------------------------------------------------- results
   // A result, with what was read by its entry: the buffer of the receive found, or the message that a probe has found.
-  logic valid_q, port_q, done, is_message, is_probe, is_drop, found, refused, matched, dropped, cancels, frees, freed_q;
-  logic completes, change;
+  logic port_q, done, is_message, is_probe, refused, matched, dropped, cancels, frees, freed_q, change;
   alcor_match_pkg::match_status_e status_q;
   logic [EntryW-1:0] entry_q, found_q;
   logic [1:0] of_q, found_of_q;
@@ -369,7 +342,7 @@ module message_store_matcher #(
   assign change     = frees && !freed_q && !enters;
   // The engine counts one refused message in a cycle.
   assign done       = valid_q && !(frees && !freed_q) &&
-                      !(completes && (bad_valid_q || !result_ready_i)) &&
+                      !(completes && (bad_valid || !result_ready_i)) &&
                       !(refused && is_message && arrival_valid_i && arrival_refused_o);
   assign cancel_ends = done && port_q && !is_probe && !is_drop && (cancels || status_q == MsNone);
 
@@ -406,7 +379,7 @@ module message_store_matcher #(
 
   assign outcome.matched  = done && matched && is_message;
   assign outcome.kept     = done && is_message && !found;
-  assign outcome.recalled = drop_done && !flush_q;
+  assign outcome.recalled = recalled;
   assign outcome.receive  = 10'(found_q);
   assign outcome.message  = 10'(entry_q);
 
@@ -423,17 +396,16 @@ module message_store_matcher #(
   assign counts_o.lost       = (arrival_i.serial == '0) || (done && refused && is_message);
   assign counts_o.found      = {done && matched && port_q, 1'b0, done && matched && is_message, 1'b0};
 
-  // The completion on offer stays: a receive with a wrong id is refused while no other completion is on offer.
-  assign result_valid_o = bad_valid_q || completes;
+  assign result_valid_o = bad_valid || completes;
 
   always_comb begin
     result_o    = '0;
-    result_o.id = 16'(bad_valid_q ? bad_entry_q : entry_q);
-    if (bad_valid_q) result_o.status = ST_BAD_ID;
+    result_o.id = 16'(bad_valid ? bad_entry : entry_q);
+    if (bad_valid) result_o.status = ST_BAD_ID;
     else if (cancels) result_o.status = ST_CANCELLED;
     else if (refused) result_o.status = ST_NO_ROOM;
     else if (!found) result_o.status = ST_NOT_FOUND;
-    if (!bad_valid_q && is_probe && found) begin
+    if (!bad_valid && is_probe && found) begin
       result_o.source         = look_match.source;
       result_o.message.tag    = look_match.tag;
       result_o.message.kernel = look_kernel;
@@ -441,25 +413,8 @@ module message_store_matcher #(
     end
   end
 
-  // --------------------------------------------------------------------------------------- recall, flush
-  assign drop_next = drop_q == DropWait && valid_q && is_drop && !found;
-  assign drop_done = drop_next && drop_pair_q == PairW'(PAIRS - 1);
-
-  always_comb begin
-    drop_d = drop_q;
-    unique case (drop_q)
-      DropNone:  if (drops) drop_d = DropOffer;
-      DropOffer: if (search_ready) drop_d = DropWait;
-      DropWait: begin
-        if (valid_q && is_drop) drop_d = DropOffer;
-        if (drop_done) drop_d = DropNone;
-      end
-      default: drop_d = DropNone;
-    endcase
-  end
-
   assign idle_o = ready_o && !dropping && store_idle && !valid_q && !waiting_valid && !verdict_valid_o && !freeing &&
-                  !bad_valid_q;
+                  !bad_valid;
 
   always_ff @(posedge clk_i) begin
     if (takes) begin
@@ -470,37 +425,20 @@ module message_store_matcher #(
       found_q    <= result_found;
       found_of_q <= result_found_of;
     end
-    if (refuses) bad_entry_q <= command_entry;
-    if (drops) begin
-      flush_q       <= !recalls;
-      drop_source_q <= waiting.match.source;
-      drop_pair_q   <= '0;
-    end
-    if (drop_next) drop_pair_q <= drop_pair_q + 1'b1;
     if (!rst_ni) begin
       sweep_q      <= '0;
       divide_q     <= '0;
-      looked_q     <= 1'b0;
-      offers_q     <= 1'b0;
-      canceling_q  <= 1'b0;
-      bad_valid_q  <= 1'b0;
       valid_q      <= 1'b0;
       freed_q      <= 1'b0;
-      drop_q       <= DropNone;
       posted_q     <= '0;
       unexpected_q <= '0;
     end else begin
       if (sweeps) sweep_q <= sweep_q + 1'b1;
-      divide_q    <= divide_q + (PairW + 1)'(divides);
-      looked_q    <= command_valid_i && !command_ready_o && ready_o && !retire_valid_i && !freeing && !canceling_q;
-      offers_q    <= offers && !accepts;
-      canceling_q <= (accepts && command_i.command == McCancel) || (canceling_q && !cancel_ends);
-      bad_valid_q <= refuses || (bad_valid_q && !result_ready_i);
-      valid_q     <= takes || (valid_q && !done);
-      freed_q     <= frees && !done && (freed_q || change);
-      drop_q      <= drop_d;
-      posted_q    <= posted_q + 16'(done && port_q && status_q == MsAppended) -
-                     16'(done && ((matched && is_message) || cancels));
+      divide_q <= divide_q + (PairW + 1)'(divides);
+      valid_q  <= takes || (valid_q && !done);
+      freed_q  <= frees && !done && (freed_q || change);
+      posted_q <= posted_q + 16'(done && port_q && status_q == MsAppended) -
+                  16'(done && ((matched && is_message) || cancels));
       unexpected_q <= unexpected_q + 16'(done && is_message && status_q == MsAppended) -
                       16'(done && ((matched && port_q) || dropped));
     end
