@@ -2773,6 +2773,20 @@ fn message_engine_latency() {
     thresholds(&mut bench, NEVER);
     assert_eq!(judge(&mut bench, eager(1, 1)), 6, "no receive is posted");
     bench.clean();
+    for bit in 7..16 {
+        bench.quota = 1 << bit;
+        bench.register(rank::MESSAGE_QUOTA, bench.quota);
+        bench.settle();
+        assert_eq!(judge(&mut bench, eager(1, 1)), 6, "quota {:#x}", 1 << bit);
+        bench.clean();
+    }
+    bench.quota = NEVER;
+    bench.register(rank::MESSAGE_QUOTA, NEVER);
+    let longer = Message {
+        length: bench.shape.fragment + 1,
+        ..eager(1, 1)
+    };
+    assert_eq!(judge(&mut bench, longer), 1, "longer than a fragment");
     for id in 0..20 {
         take(&mut bench, receive(id, u32::from(id)));
     }
