@@ -30,7 +30,14 @@ fn operation(op: Op, pattern: Pattern, entry: usize, tag: u64) -> [u64; 6] {
     } else {
         (pattern.bits, !pattern.bits)
     };
-    [op as u64, searched, appended, pattern.mask, entry as u64, tag]
+    [
+        op as u64,
+        searched,
+        appended,
+        pattern.mask,
+        entry as u64,
+        tag,
+    ]
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -111,8 +118,15 @@ impl Bench {
             threshold: dut.pin("threshold_i"),
             valid: dut.pin("op_valid_i"),
             ready: dut.pin("op_ready_o"),
-            op: ["op_i", "op_match_i", "append_match_i", "op_mask_i", "op_entry_i", "op_tag_i"]
-                .map(|name| dut.pin(name)),
+            op: [
+                "op_i",
+                "op_match_i",
+                "append_match_i",
+                "op_mask_i",
+                "op_entry_i",
+                "op_tag_i",
+            ]
+            .map(|name| dut.pin(name)),
             result: [
                 "result_valid_o",
                 "result_found_o",
