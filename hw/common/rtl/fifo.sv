@@ -45,94 +45,114 @@ module fifo #(
   `ALCOR_CHECK_PARAM(g_check_width, WIDTH >= 1, "fifo: WIDTH must be 1 or more")
 
   localparam int unsigned AddrW = $clog2(DEPTH);
-  localparam logic [AddrW-1:0] LastAddr = AddrW'(DEPTH - 1);
 
   logic push, pop;
   logic valid_d, valid_q;
   logic full_d, full_q;
-  logic [UsageW-1:0] usage_d, usage_q;
-  logic [AddrW-1:0] waddr_d, waddr_q;
-  logic [AddrW-1:0] raddr_d, raddr_q;
-  logic bypass_d, bypass_q;
-  logic [WIDTH-1:0] bypass_data_q;
-  logic [WIDTH-1:0] rdata;
+  logic [UsageW-1:0] usage_q;
+  logic [AddrW-1:0] waddr_next, waddr_q;
+  logic [AddrW-1:0] raddr_next, raddr_q;
 
   assign push = valid_i && !full_q;
   assign pop  = valid_q && ready_i;
 
+  if ((DEPTH & (DEPTH - 1)) == 0) begin : g_wrap
+    assign waddr_next = waddr_q + 1'b1;
+    assign raddr_next = raddr_q + 1'b1;
+  end else begin : g_compare
+    localparam logic [AddrW-1:0] LastAddr = AddrW'(DEPTH - 1);
+
+    assign waddr_next = (waddr_q == LastAddr) ? '0 : waddr_q + 1'b1;
+    assign raddr_next = (raddr_q == LastAddr) ? '0 : raddr_q + 1'b1;
+  end
+
+  // The addresses suffice for `valid_o` and `ready_o`, so synthesis drops the fill level where `usage_o` is not used.
   always_comb begin
-    usage_d = usage_q;
     valid_d = valid_q;
     full_d  = full_q;
     if (push && !pop) begin
-      usage_d = usage_q + 1'b1;
       valid_d = 1'b1;
-      full_d  = usage_q == UsageW'(DEPTH - 1);
+      full_d  = waddr_next == raddr_q;
     end else if (pop && !push) begin
-      usage_d = usage_q - 1'b1;
-      valid_d = usage_q != UsageW'(1);
+      valid_d = raddr_next != waddr_q;
       full_d  = 1'b0;
     end
   end
 
-  always_comb begin
-    waddr_d = waddr_q;
-    raddr_d = raddr_q;
-    if (push) waddr_d = (waddr_q == LastAddr) ? '0 : waddr_q + 1'b1;
-    if (pop) raddr_d = (raddr_q == LastAddr) ? '0 : raddr_q + 1'b1;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      valid_q <= 1'b0;
+      full_q  <= 1'b0;
+      usage_q <= '0;
+      waddr_q <= '0;
+      raddr_q <= '0;
+    end else begin
+      valid_q <= valid_d;
+      full_q  <= full_d;
+      usage_q <= usage_q + UsageW'(push) - UsageW'(pop);
+      if (push) waddr_q <= waddr_next;
+      if (pop) raddr_q <= raddr_next;
+    end
   end
 
 `ifdef FORMAL
   logic [DEPTH*WIDTH-1:0] contents;
 `endif
 
-  // The RAM is read at the address of the next cycle's head. If that word is only now being
-  // written, the read gives old contents, and the word comes from the bypass register instead.
-  assign bypass_d = push && waddr_q == raddr_d;
+  if (BLOCK_RAM) begin : g_block
+    logic [AddrW-1:0] raddr_d;
+    logic bypass_q;
+    logic [WIDTH-1:0] bypass_data_q, rdata;
 
-  ram_sdp #(
-      .WIDTH    (WIDTH),
-      .DEPTH    (DEPTH),
-      .LANES    (1),
-      .BLOCK_RAM(BLOCK_RAM)
-  ) u_ram (
-      .clk_i  (clk_i),
-      .we_i   (push),
-      .waddr_i(waddr_q),
-      .wdata_i(data_i),
-      .re_i   (1'b1),
-      .raddr_i(raddr_d),
+    assign raddr_d = pop ? raddr_next : raddr_q;
+
+    // The RAM is read at the address of the next cycle's head. If that word is only now being
+    // written, the read gives old contents, and the word comes from the bypass register instead.
+    ram_sdp #(
+        .WIDTH    (WIDTH),
+        .DEPTH    (DEPTH),
+        .LANES    (1),
+        .BLOCK_RAM(1'b1)
+    ) u_ram (
+        .clk_i  (clk_i),
+        .we_i   (push),
+        .waddr_i(waddr_q),
+        .wdata_i(data_i),
+        .re_i   (1'b1),
+        .raddr_i(raddr_d),
 `ifdef FORMAL
-      .contents_o(contents),
+        .contents_o(contents),
 `endif
-      .rdata_o(rdata)
-  );
+        .rdata_o(rdata)
+    );
 
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      valid_q  <= 1'b0;
-      full_q   <= 1'b0;
-      usage_q  <= '0;
-      waddr_q  <= '0;
-      raddr_q  <= '0;
-      bypass_q <= 1'b0;
-    end else begin
-      valid_q  <= valid_d;
-      full_q   <= full_d;
-      usage_q  <= usage_d;
-      waddr_q  <= waddr_d;
-      raddr_q  <= raddr_d;
-      bypass_q <= bypass_d;
+    // No reset: both are written in the cycle before the first word is offered.
+    always_ff @(posedge clk_i) begin
+      bypass_q      <= push && waddr_q == raddr_d;
+      bypass_data_q <= data_i;
     end
-  end
 
-  always_ff @(posedge clk_i) begin
-    bypass_data_q <= data_i;
+    assign data_o = bypass_q ? bypass_data_q : rdata;
+  end else begin : g_distributed
+    // A distributed RAM is read in the same cycle, so a word needs no register behind the RAM.
+    (* ram_style = "distributed" *)
+    logic [WIDTH-1:0] mem_q[DEPTH];
+
+    always_ff @(posedge clk_i) begin
+      if (push) mem_q[waddr_q] <= data_i;
+    end
+
+    assign data_o = mem_q[raddr_q];
+
+`ifdef FORMAL
+    for (genvar i = 0; i < DEPTH; i++) begin : g_contents
+      assign contents[i*WIDTH+:WIDTH] = mem_q[i];
+    end
+`endif
   end
 
   assign ready_o = !full_q;
   assign valid_o = valid_q;
-  assign data_o  = bypass_q ? bypass_data_q : rdata;
   assign empty_o = !valid_q;
   assign usage_o = usage_q;
 

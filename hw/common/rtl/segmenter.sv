@@ -36,7 +36,8 @@ module segmenter #(
 
   // The sum of the low bits alone: whether a higher bit is set is known before it.
   assign aligned = {1'b0, left_i[BytesW-1:0]} + (BytesW + 1)'(align_i);
-  assign fits_o  = left_i[31:BytesW] == '0 && aligned <= (BytesW + 1)'(PayloadBytes);
+  // PayloadBytes is a power of two: the sum is less, or equal.
+  assign fits_o  = left_i[31:BytesW] == '0 && (aligned[BytesW:BytesW-1] == '0 || aligned == (BytesW + 1)'(PayloadBytes));
 
   // Beyond whole words, the low bits of length and alignment touch up to two words more.
   assign lanes = 3'(left_i[1:0]) + 3'(align_i);

@@ -291,7 +291,8 @@ module message_delivery #(
   logic begins, begin_reads, last_d, last_q, steps, done;
   logic [EntryW-1:0] begin_receive_q;
   logic [7:0] begin_source_q;
-  logic [15:0] begin_id_q;
+  // The ten bits that the header of a fetch has.
+  logic [9:0] begin_id_q;
   logic [31:0] to_q, left_q, offset_q, bytes;
   logic [BytesW-1:0] segment_d, segment_q;
   logic [FlightW-1:0] flights_q;
@@ -403,7 +404,7 @@ module message_delivery #(
     end
     if (begin_q == BeginRead) begin
       begin_source_q <= source;
-      begin_id_q     <= sender_id;
+      begin_id_q     <= sender_id[9:0];
       to_q           <= buffer.address;
       left_q         <= bytes;
       deferred_q     <= defers;

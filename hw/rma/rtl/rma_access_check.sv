@@ -25,14 +25,15 @@ module rma_access_check (
     output alcor_abi_pkg::status_e status_o
 );
 
-  logic denied, outside, fetch_outside;
+  logic denied, outside;
+  logic [31:0] size;
 
   assign denied        = (read_i && window_i.deny_read) || (write_i && window_i.deny_write);
-  assign outside       = end_i > 34'(window_i.size) || beyond_i;
-  // Only the rank that announced the message could have made it smaller since.
-  assign fetch_outside = end_i > 34'(fetch_size_i) || beyond_i;
+  // Only the rank that announced a message could have made it smaller since.
+  assign size          = fetch_i ? fetch_size_i : window_i.size;
+  assign outside       = end_i > 34'(size) || beyond_i;
   // Beside the choice of the status, which takes longer.
-  assign refused_o     = fetch_i ? fetch_outside : (denied || outside || unable_i || !window_i.registered);
+  assign refused_o     = outside || (!fetch_i && (denied || unable_i || !window_i.registered));
 
   always_comb begin
     status_o = ST_OK;
@@ -40,7 +41,7 @@ module rma_access_check (
     if (denied) status_o = ST_DENIED;
     if (outside) status_o = ST_OUT_OF_BOUNDS;
     if (!window_i.registered) status_o = ST_BAD_SLOT;
-    if (fetch_i) status_o = fetch_outside ? ST_OUT_OF_BOUNDS : ST_OK;
+    if (fetch_i) status_o = outside ? ST_OUT_OF_BOUNDS : ST_OK;
   end
 
 endmodule

@@ -23,9 +23,8 @@ module rma_atomic_operation (
     output logic [63:0] new_o
 );
 
-  typedef enum logic [2:0] {
+  typedef enum logic [1:0] {
     Value,
-    Sum,
     And,
     Or,
     Xor
@@ -45,7 +44,6 @@ module rma_atomic_operation (
     keeps_less_q  <= operation_i == AT_MIN || operation_i == AT_MIN_UNSIGNED || operation_i > AT_MAX_UNSIGNED;
     keeps_other_q <= operation_i == AT_MAX || operation_i == AT_MAX_UNSIGNED || operation_i > AT_MAX_UNSIGNED;
     unique case (operation_i)
-      AT_ADD:  source_q <= Sum;
       AT_AND:  source_q <= And;
       AT_OR:   source_q <= Or;
       AT_XOR:  source_q <= Xor;
@@ -57,7 +55,7 @@ module rma_atomic_operation (
 
   logic equal, less, keeps;
   logic old_sign, value_sign, carry;
-  logic [63:0] addend;
+  logic [63:0] addend, chosen;
   logic [64:0] sum;
 
   // One adder sums, or subtracts the value from the word: then its carry says that the word is not less. The carry into bit
@@ -75,13 +73,14 @@ module rma_atomic_operation (
 
   always_comb begin
     unique case (source_q)
-      Sum:     new_o = sum[63:0];
-      And:     new_o = old_i & value_i;
-      Or:      new_o = old_i | value_i;
-      Xor:     new_o = old_i ^ value_i;
-      default: new_o = value_i;
+      And:     chosen = old_i & value_i;
+      Or:      chosen = old_i | value_i;
+      Xor:     chosen = old_i ^ value_i;
+      default: chosen = value_i;
     endcase
-    if (keeps) new_o = old_i;
+    if (keeps) chosen = old_i;
+    // An addition keeps nothing, so the sum needs no place in the choice above.
+    new_o = adds_q ? sum[63:0] : chosen;
   end
 
 endmodule

@@ -65,6 +65,8 @@ module rma_collective #(
     output alcor_abi_pkg::status_e       result_status_o
 );
 
+  localparam int unsigned NodeW = $clog2(NODE_BYTES);
+
   logic [7:0] opcode;
   logic size_given_q;
   // The command has been on offer in the cycle before, and in the one before that.
@@ -101,7 +103,8 @@ module rma_collective #(
 
   assign op_base_o       = {ex1_i.command.data[31:2], 2'b00};
   assign op_end          = {1'b0, op_base_o} + (size_given_q ? {1'b0, size_q} : 33'd0);
-  assign range_bad       = op_end > 33'(NODE_BYTES);
+  // As bits, which are fewer than a subtraction takes: the end is greater than NODE_BYTES.
+  assign range_bad       = op_end[32:NodeW+1] != '0 || (op_end[NodeW] && op_end[NodeW-1:0] != '0);
   assign op_valid_o      = changes_table_o && begun_i;
   assign op_deregister_o = opcode == OP_DEREGISTER;
   assign op_size_o       = size_given_q ? size_q : 32'(NODE_BYTES) - op_base_o;

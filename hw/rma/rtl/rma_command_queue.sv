@@ -5,7 +5,7 @@ import alcor_abi_pkg::*;
 /// The host's side of the coprocessor: memory-mapped writes become commands.
 ///
 /// The address carries the opcode (bits 9:2), the data bus the operand. A command goes into the
-/// Instruction FIFO (opcode) and the Data FIFO (operand), which move in step; DATA8 operands are
+/// Instruction FIFO (opcode) and the Data FIFO (operand), which are one RAM; DATA8 operands are
 /// gathered three at a time into an entry of the Data8 FIFO. ABORT does not queue: it must reach
 /// its peers when the commands ahead of it are stuck.
 ///
@@ -61,8 +61,7 @@ module rma_command_queue #(
 );
 
   logic is_abort, is_data8, command, room, push, push8;
-  logic instruction_ready, operand_ready, data8_ready;
-  logic instruction_valid, operand_valid;
+  logic command_ready, data8_ready;
   logic [1:0] gathered_d, gathered_q;
   logic [15:0] gather_d, gather_q;
 
@@ -70,7 +69,7 @@ module rma_command_queue #(
     is_abort   = write_i && opcode_i == OP_ABORT;
     is_data8   = write_i && opcode_i == OP_DATA8;
     command    = write_i && opcode_i != OP_ABORT && opcode_i != OP_DATA8;
-    room       = instruction_ready && operand_ready && !blocked_i;
+    room       = command_ready && !blocked_i;
     push       = command && room;
     push8      = is_data8 && gathered_q == 2'd2 && !blocked_i;
     gathered_d = gathered_q;
@@ -90,18 +89,11 @@ module rma_command_queue #(
     else gathered_q <= gathered_d;
   end
 
-  // The Data FIFO follows the Instruction FIFO in every cycle, so one handshake serves both.
-  assign command_valid_o = instruction_valid && operand_valid;
-
-  fifo #(.WIDTH(8), .DEPTH(DEPTH)) u_instruction_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(push), .ready_o(instruction_ready),
-      .data_i(opcode_i), .valid_o(instruction_valid), .ready_i(command_ready_i),
-      .data_o(command_opcode_o), .empty_o(), .usage_o()
-  );
-  fifo #(.WIDTH(32), .DEPTH(DEPTH)) u_data_fifo (
-      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(push), .ready_o(operand_ready),
-      .data_i(data_i), .valid_o(operand_valid), .ready_i(command_ready_i),
-      .data_o(command_data_o), .empty_o(), .usage_o()
+  // Instruction and Data FIFO have the same handshake in each cycle, so one FIFO holds both.
+  fifo #(.WIDTH(8 + 32), .DEPTH(DEPTH)) u_command_fifo (
+      .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(push), .ready_o(command_ready),
+      .data_i({opcode_i, data_i}), .valid_o(command_valid_o), .ready_i(command_ready_i),
+      .data_o({command_opcode_o, command_data_o}), .empty_o(), .usage_o()
   );
   fifo #(.WIDTH(24), .DEPTH(DEPTH)) u_data8_fifo (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(push8 && data8_ready), .ready_o(data8_ready),
@@ -113,9 +105,7 @@ module rma_command_queue #(
   assign abort_reason_o = data_i[7:0];
   assign written_o      = write_i;
 
-  `ALCOR_ASSERT(a_in_step, instruction_valid == operand_valid)
-  `ALCOR_ASSERT(a_in_step_room, instruction_ready == operand_ready)
-  `ALCOR_COVER(c_full_commands, !instruction_ready)
+  `ALCOR_COVER(c_full_commands, !command_ready)
   `ALCOR_COVER(c_full_data8, !data8_ready)
   `ALCOR_COVER(c_refused_command_without_room, overflow_o)
 

@@ -116,7 +116,7 @@ module rma_completion_queue #(
   );
 
   assign size            = 16'd1 << settings_i.log2_entries;
-  assign mask            = 15'(size - 16'd1);
+  assign mask            = ~(15'h7FFF << settings_i.log2_entries);
   // The distance to the tail is compared with the size of the ring a cycle before the entry. With `behind_q`, the head
   // has advanced since, and the ring is full if one place was left.
   assign ahead           = head_q - settings_i.tail;

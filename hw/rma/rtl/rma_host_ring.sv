@@ -29,26 +29,27 @@ module rma_host_ring #(
   localparam int unsigned CountW = $clog2(ENTRIES + 1);
 
   alcor_abi_pkg::host_copy_t copy_q;
-  // Entries for which a copy has been asked.
-  logic [31:0] copied_q;
-  logic [31:0] due;
+  // Entries for which a copy has been asked, modulo 2^16. No more than the 2^15 entries of a ring are due.
+  logic [15:0] copied_q;
+  logic [15:0] head, due;
   // Of the place in a ring of 2^15 entries at most.
   logic [14:0] mask_q, index, left;
   logic [CountW-1:0] count, most_q;
   logic behind, all, asks;
 
+  assign head   = state_i.head[15:0];
   assign index  = copied_q[14:0] & mask_q;
   // Entries from the index to the ring's end, less one.
   assign left   = mask_q - index;
-  assign behind = (state_i.head ^ copied_q) != '0;
-  assign due    = state_i.head - copied_q;
-  assign all    = due < 32'(most_q);
+  assign behind = head != copied_q;
+  assign due    = head - copied_q;
+  assign all    = due < 16'(most_q);
   assign count  = all ? CountW'(due) : most_q;
   // `most_q` is a cycle behind the index: no copy begins in the cycle after another, or after the ring was cleared.
   assign asks   = settings_i.copies && behind && !state_i.clearing && !copy_q.valid;
 
   always_ff @(posedge clk_i) begin
-    mask_q <= 15'((16'd1 << settings_i.log2_entries) - 16'd1);
+    mask_q <= ~(15'h7FFF << settings_i.log2_entries);
     most_q <= (32'(left) < ENTRIES) ? CountW'(left) + 1'b1 : CountW'(ENTRIES);
     if (asks) begin
       copy_q.source      <= settings_i.base + {13'd0, index, 4'd0};
@@ -59,8 +60,8 @@ module rma_host_ring #(
       copied_q     <= '0;
       copy_q.valid <= 1'b0;
     end else begin
-      if (asks) copied_q <= all ? state_i.head : copied_q + 32'(most_q);
-      if (!settings_i.copies) copied_q <= state_i.head;
+      if (asks) copied_q <= all ? head : copied_q + 16'(most_q);
+      if (!settings_i.copies) copied_q <= head;
       if (state_i.clearing) copied_q <= '0;
       copy_q.valid <= asks || (copy_q.valid && !copy_ready_i);
     end

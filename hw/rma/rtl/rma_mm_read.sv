@@ -240,10 +240,19 @@ module rma_mm_read #(
       .data_o({land_is_head, land_prime, land_last, land_shift, land_head}), .empty_o(), .usage_o()
   );
 
-  answer_buffer #(.WIDTH(DATA_W), .DEPTH(MEM_LATENCY + 1)) u_data (
-      .clk_i(clk_i), .rst_ni(rst_ni), .rvalid_i(read_i.rvalid), .data_i(read_data_i),
-      .valid_o(data_valid), .ready_i(way_valid && !land_is_head), .data_o(data)
-  );
+  if (MEM_LATENCY == 1) begin : g_at_once
+    // With two places in the queue, no read is issued while a header waits behind another read. So each read has reached the
+    // end of the queue when its data comes.
+    assign data_valid = read_i.rvalid;
+    assign data       = read_data_i;
+
+    `ALCOR_IMPLIES(a_at_once, read_i.rvalid, way_valid && !land_is_head)
+  end else begin : g_held
+    answer_buffer #(.WIDTH(DATA_W), .DEPTH(MEM_LATENCY + 1)) u_data (
+        .clk_i(clk_i), .rst_ni(rst_ni), .rvalid_i(read_i.rvalid), .data_i(read_data_i),
+        .valid_o(data_valid), .ready_i(way_valid && !land_is_head), .data_o(data)
+    );
+  end
 
   assign land_valid = way_valid && (land_is_head || data_valid);
 

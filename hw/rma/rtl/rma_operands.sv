@@ -29,11 +29,18 @@ module rma_operands #(
     output alcor_abi_pkg::x_operands_t     operands_o
 );
 
+  localparam int unsigned NodeW = $clog2(NODE_BYTES);
+
   logic [7:0] opcode;
   logic [31:0] data;
 
   assign opcode = ex1_i.command.opcode;
   assign data   = ex1_i.command.data;
+
+  // The end of a buffer is behind node memory. A comparison of single bits is smaller than a subtraction.
+  function automatic logic is_beyond(input logic [32:0] last);
+    is_beyond = last[32:NodeW+1] != '0 || (last[NodeW] && last[NodeW-1:0] != '0);
+  endfunction
 
   // ---------------------------------------------------------------- operands of the host
 
@@ -63,11 +70,11 @@ module rma_operands #(
         default: ;
       endcase
       if (opcode == OP_X_LADDR || opcode == OP_X_LENGTH) begin
-        host_q.beyond <= {1'b0, data} + {1'b0, other} > 33'(NODE_BYTES);
+        host_q.beyond <= is_beyond({1'b0, data} + {1'b0, other});
       end
       if (opcode == OP_X_LENGTH) host_q.too_long <= data > 32'(FRAGMENT);
       if (opcode == OP_X_OPERAND_HIGH || opcode == OP_X_LENGTH) begin
-        host_q.old_beyond <= {1'b0, data} + {1'b0, old_other} > 33'(NODE_BYTES);
+        host_q.old_beyond <= is_beyond({1'b0, data} + {1'b0, old_other});
       end
     end
     // Operands of the rank's last holder are none of the next one's.
@@ -83,7 +90,7 @@ module rma_operands #(
 
     // The kernel's operands are valid cycles before its command is in EX1.
     always_ff @(posedge clk_i) begin
-      beyond_q   <= {1'b0, kernel_i.address} + {1'b0, kernel_i.length} > 33'(NODE_BYTES);
+      beyond_q   <= is_beyond({1'b0, kernel_i.address} + {1'b0, kernel_i.length});
       too_long_q <= kernel_i.length > 32'(FRAGMENT);
     end
 

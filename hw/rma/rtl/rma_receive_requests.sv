@@ -126,7 +126,7 @@ module rma_receive_requests #(
 
   // ---------------------------------------------------------------- memory writes
 
-  logic task_valid, task_ready, note_valid, note_ready, writes_idle, controller_idle, acks_empty;
+  logic task_valid, task_ready, note_valid, writes_idle, controller_idle, acks_empty;
   // A packet has more or fewer beats than its type or its header says.
   logic surplus, wrong_length;
   alcor_abi_pkg::refusal_t refusal;
@@ -165,7 +165,8 @@ module rma_receive_requests #(
       .write_last_o   (mm_last),
       .busy_i         (accumulating),
       .note_valid_o   (note_valid),
-      .note_ready_i   (note_ready),
+      // There is room for each note: see the ack FIFO.
+      .note_ready_i   (1'b1),
       .note_o         (note),
       .malformed_o    (wrong_length),
       .idle_o         (mm_idle)
@@ -283,7 +284,6 @@ module rma_receive_requests #(
       .data_i(note.told), .valid_o(own_valid), .ready_i(own_ready), .data_o(own),
       .empty_o(acks_empty), .usage_o()
   );
-  assign note_ready = note.kind != NkCommand || own_room;
   assign engine_ack = engine_i.ack;
 
   stream_pick #(
@@ -313,6 +313,6 @@ module rma_receive_requests #(
 
   `ALCOR_ASSERT(a_one_write, !(payload_write && atomic_write))
   `ALCOR_ASSERT(a_one_read, !(atomic_read.req && (accumulate_read.req || accumulating)))
-  `ALCOR_ASSERT(a_room_for_acks, !note_valid || note_ready)
+  `ALCOR_ASSERT(a_room_for_acks, !note_valid || note.kind != NkCommand || own_room)
 
 endmodule

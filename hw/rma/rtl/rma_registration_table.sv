@@ -86,7 +86,7 @@ module rma_registration_table #(
   logic [31:0] cam_key, cam_write_key;
   logic full_q;
   logic [SlotW-1:0] next_slot_d, next_slot_q;
-  logic [SLOTS-1:0] lowest_vacant;
+  logic [SLOTS-1:0] lowest_vacant, vacant_q;
   logic register_write;
 
   assign ready_o = clear_q[8];
@@ -133,6 +133,7 @@ module rma_registration_table #(
   always_ff @(posedge clk_i) begin
     full_q      <= &status_q;
     next_slot_q <= next_slot_d;
+    vacant_q    <= lowest_vacant;
   end
 
   // ---------------------------------------------------------------- operations
@@ -152,10 +153,7 @@ module rma_registration_table #(
   assign register_write = commit_i && !op_deregister_i;
 
   // One bit: the entry to be set, or the one to be cleared.
-  always_comb begin
-    entry = match_q;
-    if (!op_deregister_i) entry = SLOTS'(1) << next_slot_q;
-  end
+  assign entry = op_deregister_i ? match_q : vacant_q;
 
   always_comb begin
     cam_write     = commit_i || !ready_o;

@@ -87,20 +87,23 @@ module rma_request_packet #(
   assign paper_offset = 32'({incoming.offset, 2'b00});
   assign paper_words  = header_paper.length - 5'd1;
 
-  // The end of the access in the window.
+  // The end of the access in the window: with the header, which is enough for a paper PUT's bounds, and with the word that
+  // follows the offset.
+  logic [31:0] size;
+
   always_comb begin
-    end_d = end_q;
-    unique case (word_i)
-      // Only the header is at hand: enough for a paper PUT's bounds.
-      RwHeader: end_d = 34'(paper_offset) + 34'({incoming.length - 5'd1, 2'b00});
-      RwGet:    end_d = 34'(offset_q) + 34'({incoming.length, 2'b00});
-      RwOffset: end_d = 34'(head_i) + (header_atomic.wide ? 34'd8 : 34'd4);
-      RwLength: begin
-        if (!is_atomic) end_d = 34'(offset_q) + (header.last ? 34'(incoming_length.length) : 34'(head_i));
-      end
-      default: ;
-    endcase
+    size = head_i;
+    if (header.last) size = 32'(incoming_length.length);
+    if (is_atomic) size = header_atomic.wide ? 32'd8 : 32'd4;
+    if (word_i == RwGet) size = 32'({incoming.length, 2'b00});
+    end_d = 34'(offset_q) + 34'(size);
+    if (word_i == RwHeader) end_d = 34'(paper_offset) + 34'({incoming.length - 5'd1, 2'b00});
   end
+
+  // Address of the access: with the word that states the offset, and of a paper packet with the word behind it.
+  logic [31:0] start;
+
+  assign start = (is_fetch ? fetch_i.address : window_i.base) + ((word_i == RwOffset) ? head_i : offset_q);
 
   // A copy is served as an XGET of a message that this rank has sent to itself.
   alcor_abi_pkg::x_header_t copy_header;
@@ -115,25 +118,19 @@ module rma_request_packet #(
 
   always_ff @(posedge clk_i) begin
     if (taken_i) begin
-      end_q  <= end_d;
       bare_q <= bare_i;
+      if (word_i == RwHeader || word_i == RwGet || word_i == RwLength) end_q <= end_d;
+      if (word_i == RwGet || word_i == RwOffset) address_q <= start;
       unique case (word_i)
         RwHeader: begin
           header_q <= head_i;
           offset_q <= paper_offset;
         end
-        RwGet: begin
-          answer_q  <= head_i;
-          address_q <= window_i.base + offset_q;
-        end
-        RwOffset: begin
-          offset_q  <= head_i;
-          address_q <= window_i.base + head_i;
-        end
+        RwGet:    answer_q <= head_i;
+        RwOffset: offset_q <= head_i;
         RwLength: begin
           left_q <= head_i;
           fits_q <= fits_d;
-          if (!is_atomic) address_q <= (is_fetch ? fetch_i.address : window_i.base) + offset_q;
         end
         RwReduction: reduction_q <= head_i[ReductionW-2:0];
         RwAddress: begin
@@ -245,7 +242,7 @@ module rma_request_packet #(
       packet_o.payload.reduction = '0;
       packet_o.payload.words     = 13'(paper_words);
       packet_o.payload.kept      = 13'(paper_words);
-      packet_o.payload.address   = window_i.base + offset_q;
+      packet_o.payload.address   = start;
       packet_o.payload.end_lane  = 2'd3;
       packet_o.payload.noted     = 1'b0;
     end

@@ -130,7 +130,7 @@ module rma_transfer #(
   alcor_abi_pkg::x_commit_t commit;
   alcor_abi_pkg::x_message_t message;
   logic [7:0] slot;
-  // An accumulate; it fetches the old elements.
+  // An accumulate that this board can carry out; it fetches the old elements.
   logic is_accumulate, fetches;
 
   assign commit      = ex1_i.command.data;
@@ -141,8 +141,8 @@ module rma_transfer #(
   assign is_wide       = opcode[4];
   assign compares      = opcode[3:0] == AT_COMPARE_SWAP;
   assign misaligned    = operands.offset[1:0] != 2'd0 || (is_wide && operands.offset[2]);
-  assign is_accumulate = ex1_i.accumulate;
-  assign fetches       = ex1_i.fetch;
+  assign is_accumulate = ACCUMULATE && ex1_i.accumulate;
+  assign fetches       = ACCUMULATE && ex1_i.fetch;
   assign is_eager      = ex1_i.eager;
   assign is_message    = ex1_i.message;
   assign is_cancel     = opcode == OP_X_CANCEL;
@@ -186,7 +186,7 @@ module rma_transfer #(
       AC_BAND, AC_BOR, AC_BXOR: reduction_bad = datatype == DT_F64 || datatype == DT_F32;
       default: reduction_bad = 1'b1;
     endcase
-    if (datatype > DT_U32 || !ACCUMULATE) reduction_bad = 1'b1;
+    if (datatype > DT_U32) reduction_bad = 1'b1;
     reduction_misaligned = operands.offset[1:0] != '0 || operands.length[1:0] != '0 ||
                            (fetches && operands.value[33:32] != '0) ||
                            (reduction_wide && (operands.offset[2] || operands.length[2]));
@@ -197,10 +197,10 @@ module rma_transfer #(
   state_e state_d, state_q;
   logic first_d, first_q, last_d, last_q, fits;
   // A bit more than an offset has: a transfer must not come back into the window from above.
-  logic [32:0] cut_offset, go_offset_d, go_offset_q;
-  logic [31:0] cut_laddr, cut_left, go_laddr_d, go_laddr_q, go_left_d, go_left_q;
+  logic [32:0] cut_offset, go_offset_q;
+  logic [31:0] cut_laddr, cut_left, go_laddr_q, go_left_q;
   logic [1:0] cut_align, go_align;
-  logic [BytesW-1:0] bytes_d, bytes_q;
+  logic [BytesW-1:0] bytes_d, bytes_q, passed;
   logic [BytesW-1:0] aligned;
   alcor_abi_pkg::status_e status_d, status_q;
 
@@ -229,10 +229,10 @@ module rma_transfer #(
   logic bad_local, bad_length, bad_id, bad_alignment, bad_operation, bad_rank, not_registered, refused;
 
   assign bad_local      = (operands.beyond && has_buffer) || (fetches && operands.old_beyond);
-  assign bad_length     = operands.too_long && is_eager;
+  assign bad_length     = MESSAGES != 0 && operands.too_long && is_eager;
   assign bad_id         = !is_transfer && !is_atomic && id_bad;
   assign bad_alignment  = (is_atomic && misaligned) || (is_accumulate && reduction_misaligned);
-  assign bad_operation  = is_accumulate && reduction_bad;
+  assign bad_operation  = ex1_i.accumulate && (!ACCUMULATE || reduction_bad);
   assign bad_rank       = (commit.dpid >= nprocs_i || 9'(commit.dpid) >= 9'(DESTS)) && names_rank;
   assign not_registered = operands.window && !operands.window_match && (is_transfer || is_atomic);
   assign refused        = bad_local || bad_length || bad_id || bad_alignment || bad_operation || bad_rank ||
@@ -319,9 +319,6 @@ module rma_transfer #(
     step        = 1'b0;
     done_o      = 1'b0;
     announce_o  = 1'b0;
-    go_offset_d = go_offset_q;
-    go_laddr_d  = go_laddr_q;
-    go_left_d   = go_left_q;
     engine_valid_o     = 1'b0;
     completion_valid_o = 1'b0;
     value_d            = value_q;
@@ -336,9 +333,6 @@ module rma_transfer #(
             state_d    = Offset;
             announce_o = is_message && !is_eager;
           end
-          go_offset_d = cut_offset;
-          go_laddr_d  = cut_laddr;
-          go_left_d   = cut_left;
         end
         Header: begin
           if (is_cancel) begin
@@ -390,12 +384,7 @@ module rma_transfer #(
       if (sends) step = head_ready_i && !blocked_i && (!with_task || task_ready_i);
       if (final_word) begin
         state_d = Cut;
-        if (step) begin
-          go_offset_d = go_offset_q + 33'(bytes_q);
-          go_laddr_d  = go_laddr_q + 32'(bytes_q);
-          go_left_d   = go_left_q - 32'(bytes_q);
-          done_o      = last_q;
-        end
+        if (step) done_o = last_q;
       end
       // A word of 32 bits has no upper half.
       if (state_q == Values && step) value_d = is_wide ? value_q + 2'd1 : {1'b1, 1'b0};
@@ -403,6 +392,9 @@ module rma_transfer #(
       if (done_o) first_d = 1'b1;
     end
   end
+
+  // Bytes by which a transfer moves on, with a packet's last word. In `Cut` the registers take the operands, or stay.
+  assign passed = (state_q == Cut) ? '0 : bytes_q;
 
   assign window_taken = (is_transfer || is_atomic) && done_o && !kernel;
   assign asked_o      = final_word && step && last_q;
@@ -437,9 +429,11 @@ module rma_transfer #(
   assign engine_o.buffer   = {operands.laddr, operands.length};
 
   always_ff @(posedge clk_i) begin
-    go_offset_q <= go_offset_d;
-    go_laddr_q  <= go_laddr_d;
-    go_left_q   <= go_left_d;
+    if (state_q == Cut || (final_word && step)) begin
+      go_offset_q <= cut_offset + 33'(passed);
+      go_laddr_q  <= cut_laddr + 32'(passed);
+      go_left_q   <= cut_left - 32'(passed);
+    end
     value_q     <= value_d;
     if (state_q == Cut) begin
       old_from_q <= operands.value[63:32] - operands.offset;
@@ -463,6 +457,7 @@ module rma_transfer #(
                      "rma_transfer: PAYLOAD_WORDS must be a power of two, 16 to 4096")
   `ALCOR_CHECK_PARAM(g_check_fragment, MESSAGES == 0 || FRAGMENT <= 4 * PAYLOAD_WORDS,
                      "rma_transfer: an eager message must fit into a packet")
+  `ALCOR_IMPLIES(a_operands_first, first_q, state_q == Cut)
   `ALCOR_IMPLIES(a_refused, valid_i && first_q, refused == (status_d != ST_OK))
   // A task and one of its packet's header words go together, so that tasks and headers stay in step.
   `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i, head_valid_o && head_ready_i)
