@@ -67,17 +67,8 @@ module fifo #(
   end
 
   // The addresses suffice for `valid_o` and `ready_o`, so synthesis drops the fill level where `usage_o` is not used.
-  always_comb begin
-    valid_d = valid_q;
-    full_d  = full_q;
-    if (push && !pop) begin
-      valid_d = 1'b1;
-      full_d  = waddr_next == raddr_q;
-    end else if (pop && !push) begin
-      valid_d = raddr_next != waddr_q;
-      full_d  = 1'b0;
-    end
-  end
+  assign valid_d = push || (valid_q && !(pop && raddr_next == waddr_q));
+  assign full_d  = !pop && (full_q || (push && waddr_next == raddr_q));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

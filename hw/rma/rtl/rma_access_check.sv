@@ -2,7 +2,10 @@ import alcor_abi_pkg::*;
 
 /// Check of an access against bounds and rights of its window, or of a fetch against the announced message.
 /// Combinational.
-module rma_access_check (
+module rma_access_check #(
+    /// Low bits of `end_i` that may be set; the others are 0.
+    parameter int unsigned END_W = 34
+) (
     /// The window.
     input  alcor_abi_pkg::window_t window_i,
     /// The access reads.
@@ -25,15 +28,24 @@ module rma_access_check (
     output alcor_abi_pkg::status_e status_o
 );
 
-  logic denied, outside;
+  logic denied, greater, outside;
   logic [31:0] size;
 
   assign denied        = (read_i && window_i.deny_read) || (write_i && window_i.deny_write);
   // Only the rank that announced a message could have made it smaller since.
   assign size          = fetch_i ? fetch_size_i : window_i.size;
-  assign outside       = end_i > 34'(size) || beyond_i;
+  assign outside       = greater || beyond_i;
   // Beside the choice of the status, which takes longer.
   assign refused_o     = outside || (!fetch_i && (denied || unable_i || !window_i.registered));
+
+  if (END_W > 32) begin : g_wide
+    assign greater = end_i > 34'(size);
+  end else begin : g_narrow
+    assign greater = size[31:END_W] == '0 && end_i[END_W-1:0] > size[END_W-1:0];
+
+    logic unused_end;
+    assign unused_end = ^end_i[33:END_W];
+  end
 
   always_comb begin
     status_o = ST_OK;

@@ -67,18 +67,20 @@ module rma_collective #(
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
 
-  logic [7:0] opcode;
+  // A registration, where the command is valid.
+  logic registers;
   logic size_given_q;
   // The command has been on offer in the cycle before, and in the one before that.
   logic [1:0] offered_q;
   logic [31:0] size_q;
   logic [32:0] op_end;
+  logic [NodeW:0] op_rest;
   logic waits, fires, ends_orphaned, range_bad;
   alcor_abi_pkg::sync_kind_e kind;
   alcor_abi_pkg::status_e status;
   logic [7:0] slot;
 
-  assign opcode = ex1_i.command.opcode;
+  assign registers = !ex1_i.barrier && !ex1_i.deregister;
 
   assign changes_table_o = valid_i && !ex1_i.barrier;
   assign refused_o       = valid_i && !begun_i;
@@ -97,7 +99,7 @@ module rma_collective #(
     end else begin
       offered_q <= (sync_o.valid && !fires) ? {offered_q[0], 1'b1} : '0;
       if (window_size_i) size_given_q <= 1'b1;
-      else if (valid_i && done_o && opcode == OP_REGISTER) size_given_q <= 1'b0;
+      else if (valid_i && done_o && registers) size_given_q <= 1'b0;
     end
   end
 
@@ -106,22 +108,24 @@ module rma_collective #(
   // As bits, which are fewer than a subtraction takes: the end is greater than NODE_BYTES.
   assign range_bad       = op_end[32:NodeW+1] != '0 || (op_end[NodeW] && op_end[NodeW-1:0] != '0);
   assign op_valid_o      = changes_table_o && begun_i;
-  assign op_deregister_o = opcode == OP_DEREGISTER;
-  assign op_size_o       = size_given_q ? size_q : 32'(NODE_BYTES) - op_base_o;
+  assign op_deregister_o = ex1_i.deregister;
+  // Up to the end of node memory. The upper bits of the base are 0, or the window is refused.
+  assign op_rest         = (NodeW + 1)'(NODE_BYTES) - op_base_o[NodeW:0];
+  assign op_size_o       = size_given_q ? size_q : 32'(op_rest);
   assign op_commit_o     = fires && changes_table_o && sync_i.status == ST_OK;
 
   always_comb begin
     kind   = SK_BARRIER;
     status = ST_OK;
     slot   = '0;
-    if (opcode == OP_REGISTER) begin
+    if (registers) begin
       kind = SK_REGISTER;
       slot = next_slot_i;
       if (range_bad) status = ST_BAD_RANGE;
       if (table_full_i) status = ST_TABLE_FULL;
       if (ex1_i.match) status = ST_DUPLICATE;
     end
-    if (opcode == OP_DEREGISTER) begin
+    if (ex1_i.deregister) begin
       kind = SK_DEREGISTER;
       slot = ex1_i.slot;
       if (!ex1_i.match) status = ST_NOT_REGISTERED;

@@ -94,16 +94,15 @@ module rma_completion_queue #(
     next.whole   = next_is_message && message_valid_i;
     next.barrier = next_is_barrier;
     next.source  = next.whole ? message_i.source : '0;
-    next.low     = message_i.message;
-    next.high    = message_i.length;
+    // Of an entry without these words no one reads them.
+    next.low     = next.whole ? message_i.message : reply_i.old[31:0];
+    next.high    = next.whole ? message_i.length : reply_i.old[63:32];
     next.ended   = {message_i.status, message_i.id};
     if (next_is_barrier) next.ended = {mismatch_q ? ST_MISMATCH : ST_OK, 16'd0};
     if (collective_valid_i) next.ended = collective_i;
     if (local_valid_i) next.ended = local_i;
     if (reply_valid_i) begin
       next.whole = reply_i.atomic;
-      next.low   = reply_i.old[31:0];
-      next.high  = reply_i.old[63:32];
       next.ended = reply_i.ended;
     end
   end

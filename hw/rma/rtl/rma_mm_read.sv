@@ -188,20 +188,17 @@ module rma_mm_read #(
   always_comb begin
     heads_done_d = heads_done_q;
     first_read_d = first_read_q;
-    left_d       = left_q;
     if (issue_head) heads_done_d = head_last;
     // While the header goes, address and count are made ready for the payload.
-    if (!heads_done_q) left_d = beats - (COUNT_W + 1)'(!shifted);
-    if (issue_read) begin
-      first_read_d = 1'b0;
-      left_d       = left_q - 1'b1;
-    end
+    left_d = (heads_done_q ? left_q : beats) - (COUNT_W + 1)'(heads_done_q ? issue_read : !shifted);
+    if (issue_read) first_read_d = 1'b0;
     last_read_d = left_d == '0;
     if (task_ready) begin
       heads_done_d = 1'b0;
       first_read_d = 1'b1;
     end
-    credit_d = credit_q - CreditW'(issue_beat) + CreditW'(out_taken);
+    credit_d = credit_q;
+    if (issue_beat != out_taken) credit_d = credit_q + (out_taken ? CreditW'(1) : '1);
   end
 
   always_ff @(posedge clk_i) begin

@@ -275,28 +275,27 @@ module rma_registers (
     error.opcode    = error_opcode_q;
   end
 
-  // The registers that can be read are the first 16 of the page's upper part, so the offset is the index.
-  logic [15:0][31:0] readable;
-
-  assign readable[RANK_IDENTITY_OFFSET[5:2]]         = identity;
-  assign readable[RANK_CAUSES_OFFSET[5:2]]           = causes;
-  assign readable[RANK_RETIRED_OFFSET[5:2]]          = retired_q;
-  assign readable[RANK_CQ_HEAD_OFFSET[5:2]]          = ring_i.head;
-  assign readable[RANK_REG_RESULT_OFFSET[5:2]]       = result;
-  assign readable[RANK_EPOCH_CYCLES_OFFSET[5:2]]     = epoch_q;
-  assign readable[RANK_EVENTS_OFFSET[5:2]]           = events;
-  assign readable[RANK_LAST_ERROR_OFFSET[5:2]]       = error;
-  assign readable[RANK_REFUSED_IN_OFFSET[5:2]]       = refused_in_q;
-  assign readable[RANK_REFUSED_OUT_OFFSET[5:2]]      = refused_out_q;
-  assign readable[RANK_TX_REQUEST_WORDS_OFFSET[5:2]] = words_q[0];
-  assign readable[RANK_TX_REPLY_WORDS_OFFSET[5:2]]   = words_q[1];
-  assign readable[RANK_RX_REQUEST_WORDS_OFFSET[5:2]] = words_q[2];
-  assign readable[RANK_RX_REPLY_WORDS_OFFSET[5:2]]   = words_q[3];
-  assign readable[RANK_BARRIERS_OFFSET[5:2]]         = barriers_q;
-  assign readable[RANK_RESET_STATE_OFFSET[5:2]]      = reset_state_i;
-
-  assign read_data_o = (read_offset_i[11:6] == RANK_IDENTITY_OFFSET[11:6] && read_offset_i[1:0] == 2'd0) ?
-                       readable[read_offset_i[5:2]] : '0;
+  always_comb begin
+    unique case (read_offset_i)
+      RANK_IDENTITY_OFFSET:         read_data_o = identity;
+      RANK_CAUSES_OFFSET:           read_data_o = causes;
+      RANK_RETIRED_OFFSET:          read_data_o = retired_q;
+      RANK_CQ_HEAD_OFFSET:          read_data_o = ring_i.head;
+      RANK_REG_RESULT_OFFSET:       read_data_o = result;
+      RANK_EPOCH_CYCLES_OFFSET:     read_data_o = epoch_q;
+      RANK_EVENTS_OFFSET:           read_data_o = events;
+      RANK_LAST_ERROR_OFFSET:       read_data_o = error;
+      RANK_REFUSED_IN_OFFSET:       read_data_o = refused_in_q;
+      RANK_REFUSED_OUT_OFFSET:      read_data_o = refused_out_q;
+      RANK_TX_REQUEST_WORDS_OFFSET: read_data_o = words_q[0];
+      RANK_TX_REPLY_WORDS_OFFSET:   read_data_o = words_q[1];
+      RANK_RX_REQUEST_WORDS_OFFSET: read_data_o = words_q[2];
+      RANK_RX_REPLY_WORDS_OFFSET:   read_data_o = words_q[3];
+      RANK_BARRIERS_OFFSET:         read_data_o = barriers_q;
+      RANK_RESET_STATE_OFFSET:      read_data_o = reset_state_i;
+      default:                      read_data_o = '0;
+    endcase
+  end
 
   `ALCOR_IMPLIES(a_one_barrier, events_i.barrier_done, !barrier_q)
 

@@ -83,7 +83,7 @@ module rma_registration_table #(
   logic [3:0][SLOTS-1:0] rows, rows_w;
   logic [SLOTS-1:0] entry;
   logic cam_lookup, cam_write;
-  logic [31:0] cam_key, cam_write_key;
+  logic [31:0] cam_key;
   logic full_q;
   logic [SlotW-1:0] next_slot_d, next_slot_q;
   logic [SLOTS-1:0] lowest_vacant, vacant_q;
@@ -94,7 +94,8 @@ module rma_registration_table #(
   // ---------------------------------------------------------------- CAM
 
   assign cam_lookup = lookup_i || (op_valid_i && op_state_q == OpIdle);
-  assign cam_key = op_valid_i ? op_base_i : key_i;
+  // One address for reads and writes: the port has one task at a time.
+  assign cam_key = op_valid_i ? op_base_i : ready_o ? key_i : {4{clear_q[7:0]}};
 
   rma_cam #(
       .ENTRIES(SLOTS)
@@ -105,7 +106,7 @@ module rma_registration_table #(
       .match_o    (match),
       .rows_o     (rows),
       .write_i    (cam_write),
-      .write_key_i(cam_write_key),
+      .write_key_i(cam_key),
       .rows_i     (rows_w)
   );
 
@@ -156,8 +157,7 @@ module rma_registration_table #(
   assign entry = op_deregister_i ? match_q : vacant_q;
 
   always_comb begin
-    cam_write     = commit_i || !ready_o;
-    cam_write_key = ready_o ? op_base_i : {4{clear_q[7:0]}};
+    cam_write = commit_i || !ready_o;
     for (int unsigned b = 0; b < 4; b++) begin
       rows_w[b] = op_deregister_i ? (rows[b] & ~entry) : (rows[b] | entry);
       if (!ready_o) rows_w[b] = '0;

@@ -103,7 +103,10 @@ module rma_reply_controller #(
   assign paper_offset = 32'({incoming.offset, 2'b00});
   assign paper_words  = header_paper.length - 5'd1;
 
-  rma_access_check u_access_check (
+  // The access of a paper packet ends below 2^11.
+  rma_access_check #(
+      .END_W(11)
+  ) u_access_check (
       .window_i    (window_i),
       .read_i      (1'b0),
       .write_i     (1'b1),

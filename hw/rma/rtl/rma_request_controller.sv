@@ -301,7 +301,12 @@ module rma_request_controller #(
       .packet_i (reply_i)
   );
 
-  assign reply_o     = (state_q == Atomic) ? atomic_reply : answer_packet;
+  // The answer of an atomic operation has no payload, so its address is of no meaning.
+  always_comb begin
+    reply_o = (state_q == Atomic) ? atomic_reply : answer_packet;
+    reply_o.read.address = answer_packet.read.address;
+  end
+
   assign ack_ready_o = (state_q == Idle || state_q == Message) && answer_done;
 
   // ---------------------------------------------------------------- states
@@ -309,7 +314,16 @@ module rma_request_controller #(
   logic held_back, checks, malformed, fetched_q;
 
   assign held_back = ack_valid_i && !answer_done;
-  assign write_o   = (state_q == Message) ? message_task : packet.payload;
+
+  // Of a task that drops its payload, the place of the payload is of no meaning.
+  always_comb begin
+    write_o = (state_q == Message) ? message_task : packet.payload;
+    if (message_task.drop) begin
+      write_o.kept     = packet.payload.kept;
+      write_o.end_lane = packet.payload.end_lane;
+      write_o.address  = packet.payload.address;
+    end
+  end
 
   always_comb begin
     state_d       = state_q;

@@ -100,7 +100,7 @@ module rma_request_packet #(
     if (word_i == RwHeader) end_d = 34'(paper_offset) + 34'({incoming.length - 5'd1, 2'b00});
   end
 
-  // Address of the access: with the word that states the offset, and of a paper packet with the word behind it.
+  // Address of the access: with the word that states the offset, and with each word behind it.
   logic [31:0] start;
 
   assign start = (is_fetch ? fetch_i.address : window_i.base) + ((word_i == RwOffset) ? head_i : offset_q);
@@ -231,7 +231,7 @@ module rma_request_packet #(
     packet_o.payload.bare             = bare_q;
     packet_o.payload.words            = 13'(segment_words);
     packet_o.payload.kept             = 13'(segment_words);
-    packet_o.payload.address          = address_q;
+    packet_o.payload.address          = start;
     packet_o.payload.end_lane         = segment_end_lane;
     packet_o.payload.noted            = header.last;
     packet_o.payload.note.kind        = NkCommand;
@@ -242,7 +242,6 @@ module rma_request_packet #(
       packet_o.payload.reduction = '0;
       packet_o.payload.words     = 13'(paper_words);
       packet_o.payload.kept      = 13'(paper_words);
-      packet_o.payload.address   = start;
       packet_o.payload.end_lane  = 2'd3;
       packet_o.payload.noted     = 1'b0;
     end

@@ -23,7 +23,7 @@ module rma_transfer #(
     /// 1: the memory task of an atomic operation goes with its packet's first header word, else with the last one.
     parameter bit EARLY = 1'b1,
     /// 1: boards have a unit for accumulates; 0: accumulates are refused.
-    parameter bit ACCUMULATE = 1'b0,
+    parameter bit ACCUMULATE = 1'b1,
     /// 1: commands of a kernel come beside those of the host. Bit 15 of an id then tells the kernel's commands, and the
     /// last KernelCommands ids of messages are the kernel's.
     parameter bit KERNEL = 1'b0
@@ -123,7 +123,8 @@ module rma_transfer #(
 
   // ---------------------------------------------------------------- which command
 
-  // A transfer goes to a window, a message to another rank's engine, any other command to this rank's engine.
+  // A transfer goes to a window, a message to another rank's engine, any other command to this rank's engine. Without
+  // engines all messages are refused.
   logic is_get, is_transfer, is_atomic, is_message, is_eager, is_cancel, has_buffer, names_rank, id_bad;
   // Of an atomic operation: its word has 64 bits, it compares, its offset is no multiple of its word's size.
   logic is_wide, compares, misaligned;
@@ -144,10 +145,10 @@ module rma_transfer #(
   assign is_accumulate = ACCUMULATE && ex1_i.accumulate;
   assign fetches       = ACCUMULATE && ex1_i.fetch;
   assign is_eager      = ex1_i.eager;
-  assign is_message    = ex1_i.message;
+  assign is_message    = MESSAGES != 0 && ex1_i.message;
   assign is_cancel     = opcode == OP_X_CANCEL;
   assign has_buffer    = opcode != OP_X_PROBE && !is_atomic;
-  assign names_rank    = is_transfer || is_atomic || is_message || !operands.tag.any_source;
+  assign names_rank    = is_transfer || is_atomic || ex1_i.message || !operands.tag.any_source;
   assign slot          = operands.window ? operands.window_slot : commit.slot;
 
   // The command comes from the kernel, whose messages have no serial numbers.
@@ -156,7 +157,7 @@ module rma_transfer #(
   logic [15:0] id, own_id;
 
   assign kernel = KERNEL && ex1_i.command.kernel;
-  assign own_id = (is_message && !kernel) ? 16'(message.id) : commit.id;
+  assign own_id = (ex1_i.message && !kernel) ? 16'(message.id) : commit.id;
 
   always_comb begin
     message_id        = '0;
@@ -198,7 +199,7 @@ module rma_transfer #(
   logic first_d, first_q, last_d, last_q, fits;
   // A bit more than an offset has: a transfer must not come back into the window from above.
   logic [32:0] cut_offset, go_offset_q;
-  logic [31:0] cut_laddr, cut_left, go_laddr_q, go_left_q;
+  logic [31:0] cut_laddr, cut_left, go_laddr_q, go_left, go_left_not_q;
   logic [1:0] cut_align, go_align;
   logic [BytesW-1:0] bytes_d, bytes_q, passed;
   logic [BytesW-1:0] aligned;
@@ -206,7 +207,8 @@ module rma_transfer #(
 
   assign cut_offset = first_q ? {1'b0, operands.offset} : go_offset_q;
   assign cut_laddr  = first_q ? operands.laddr : go_laddr_q;
-  assign cut_left   = first_q ? operands.length : go_left_q;
+  assign cut_left   = first_q ? operands.length : go_left;
+  assign go_left    = ~go_left_not_q;
   assign last_d     = fits || !is_transfer;
 
   // Payload is laid out as it will lie in the memory that it is written to. A message is one packet, whatever is said
@@ -283,7 +285,7 @@ module rma_transfer #(
     message_header.context_ = message.context_;
 
     last_length.id     = id;
-    last_length.length = go_left_q[15:0];
+    last_length.length = go_left[15:0];
 
     atomic_header         = '0;
     atomic_header.dpid    = commit.dpid;
@@ -310,12 +312,24 @@ module rma_transfer #(
 
   assign value_word = 32'((value_q[1] ? operands.compare : operands.value) >> {value_q[0], 5'd0});
 
+  // Of no meaning while no header word is offered.
+  always_comb begin
+    unique case (state_q)
+      Cut:     head_o = is_message ? message_header : atomic_header;
+      Header:  head_o = transfer_header;
+      Offset:  head_o = is_message ? 32'(operands.tag.tag) : go_offset_q[31:0];
+      Length:  head_o = (last_q && is_transfer) ? last_length : go_left;
+      Address: head_o = is_message ? message_id : is_accumulate ? go_offset_q[31:0] + old_from_q : go_laddr_q;
+      Operate: head_o = is_accumulate ? 32'(operands.value[ReductionW-2:0]) : operation;
+      default: head_o = value_word;
+    endcase
+  end
+
   always_comb begin
     state_d     = state_q;
     first_d     = first_q;
     sends       = 1'b0;
     final_word  = 1'b0;
-    head_o      = '0;
     step        = 1'b0;
     done_o      = 1'b0;
     announce_o  = 1'b0;
@@ -327,7 +341,6 @@ module rma_transfer #(
         Cut: begin
           step        = 1'b1;
           state_d     = Header;
-          head_o      = is_atomic ? atomic_header : message_header;
           if ((is_message || is_atomic) && !refused) begin
             sends      = 1'b1;
             state_d    = Offset;
@@ -349,34 +362,28 @@ module rma_transfer #(
             sends   = 1'b1;
             state_d = Offset;
           end
-          head_o = transfer_header;
         end
         Offset: begin
           sends   = 1'b1;
-          head_o  = is_message ? 32'(operands.tag.tag) : go_offset_q[31:0];
           state_d = is_atomic ? Operate : Length;
         end
         Length: begin
           sends      = 1'b1;
-          head_o     = (last_q && is_transfer) ? last_length : go_left_q;
           state_d    = is_accumulate ? Operate : Address;
           final_word = !is_get && !is_message && !is_accumulate;
         end
         Address: begin
           sends      = 1'b1;
-          head_o     = is_message ? message_id : is_accumulate ? go_offset_q[31:0] + old_from_q : go_laddr_q;
           final_word = 1'b1;
         end
         Operate: begin
           sends      = 1'b1;
-          head_o     = is_accumulate ? 32'(operands.value[ReductionW-2:0]) : operation;
           state_d    = is_accumulate ? Address : Values;
           final_word = is_accumulate && !fetches;
           value_d    = '0;
         end
         Values: begin
           sends      = 1'b1;
-          head_o     = value_word;
           final_word = last_value;
         end
         default: state_d = Cut;
@@ -414,8 +421,7 @@ module rma_transfer #(
     if (is_atomic) task_o.heads = 3'd3 + ((compares ? 3'd2 : 3'd1) << is_wide);
     task_o.words = 13'(aligned[BytesW-1:2]);
     if (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) task_o.words = '0;
-    // An atomic operation reads nothing; its task may be offered before the registers hold its operands.
-    task_o.address = is_atomic ? '0 : go_laddr_q - 32'(go_align);
+    task_o.address = go_laddr_q - 32'(go_align);
   end
 
   assign completion_o.status = status_q;
@@ -431,9 +437,11 @@ module rma_transfer #(
   always_ff @(posedge clk_i) begin
     if (state_q == Cut || (final_word && step)) begin
       go_offset_q <= cut_offset + 33'(passed);
-      go_laddr_q  <= cut_laddr + 32'(passed);
-      go_left_q   <= cut_left - 32'(passed);
+      // The complement, of which an addition makes the count less: ~(left - passed).
+      go_left_not_q <= ~cut_left + 32'(passed);
     end
+    // An atomic operation reads nothing, but its task, which may be offered in `Cut`, must not change.
+    if ((state_q == Cut && !is_atomic) || (final_word && step)) go_laddr_q <= cut_laddr + 32'(passed);
     value_q     <= value_d;
     if (state_q == Cut) begin
       old_from_q <= operands.value[63:32] - operands.offset;
