@@ -479,8 +479,6 @@
     logic        collective;
     /// With `collective`: a barrier.
     logic        barrier;
-    /// With `collective`: a deregistration.
-    logic        deregister;
     /// A command of the paper: PUT-1, PUT-n or GET.
     logic        paper;
     /// The command of an extended operation.

@@ -67,8 +67,7 @@ module rma_collective #(
 
   localparam int unsigned NodeW = $clog2(NODE_BYTES);
 
-  // A registration, where the command is valid.
-  logic registers;
+  logic [7:0] opcode;
   logic size_given_q;
   // The command has been on offer in the cycle before, and in the one before that.
   logic [1:0] offered_q;
@@ -80,7 +79,7 @@ module rma_collective #(
   alcor_abi_pkg::status_e status;
   logic [7:0] slot;
 
-  assign registers = !ex1_i.barrier && !ex1_i.deregister;
+  assign opcode = ex1_i.command.opcode;
 
   assign changes_table_o = valid_i && !ex1_i.barrier;
   assign refused_o       = valid_i && !begun_i;
@@ -99,7 +98,7 @@ module rma_collective #(
     end else begin
       offered_q <= (sync_o.valid && !fires) ? {offered_q[0], 1'b1} : '0;
       if (window_size_i) size_given_q <= 1'b1;
-      else if (valid_i && done_o && registers) size_given_q <= 1'b0;
+      else if (valid_i && done_o && opcode == OP_REGISTER) size_given_q <= 1'b0;
     end
   end
 
@@ -108,7 +107,7 @@ module rma_collective #(
   // As bits, which are fewer than a subtraction takes: the end is greater than NODE_BYTES.
   assign range_bad       = op_end[32:NodeW+1] != '0 || (op_end[NodeW] && op_end[NodeW-1:0] != '0);
   assign op_valid_o      = changes_table_o && begun_i;
-  assign op_deregister_o = ex1_i.deregister;
+  assign op_deregister_o = opcode == OP_DEREGISTER;
   // Up to the end of node memory. The upper bits of the base are 0, or the window is refused.
   assign op_rest         = (NodeW + 1)'(NODE_BYTES) - op_base_o[NodeW:0];
   assign op_size_o       = size_given_q ? size_q : 32'(op_rest);
@@ -118,14 +117,14 @@ module rma_collective #(
     kind   = SK_BARRIER;
     status = ST_OK;
     slot   = '0;
-    if (registers) begin
+    if (opcode == OP_REGISTER) begin
       kind = SK_REGISTER;
       slot = next_slot_i;
       if (range_bad) status = ST_BAD_RANGE;
       if (table_full_i) status = ST_TABLE_FULL;
       if (ex1_i.match) status = ST_DUPLICATE;
     end
-    if (ex1_i.deregister) begin
+    if (opcode == OP_DEREGISTER) begin
       kind = SK_DEREGISTER;
       slot = ex1_i.slot;
       if (!ex1_i.match) status = ST_NOT_REGISTERED;

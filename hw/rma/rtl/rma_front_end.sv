@@ -144,7 +144,6 @@ module rma_front_end #(
     ex1_d.command = or_q;
     ex1_d.known   = 1'b1;
     ex1_d.barrier = or_q.opcode == OP_BARRIER;
-    ex1_d.deregister = or_q.opcode == OP_DEREGISTER;
     ex1_d.message = or_q.opcode == OP_X_SEND || or_q.opcode == OP_X_ANNOUNCE;
     ex1_d.eager   = or_q.opcode == OP_X_SEND;
     ex1_d.x_get   = or_q.opcode == OP_X_GET;

@@ -98,14 +98,12 @@ module rma_rank_reset #(
   logic [OwedW-1:0] owed_q;
   logic used_q, ever_begun_q, told_q;
   logic [7:0] reach_q, dest_q;
-  logic [8:0] dest_next;
   logic [1:0] word_q, clear_q;
   logic [7:0] count_q;
   logic recalled, last_dest, settled, more_owed, less_owed;
   alcor_abi_pkg::message_t header;
 
-  assign dest_next = 9'(dest_q) + 9'd1;
-  assign last_dest = dest_next >= 9'(reach_q) || 32'(dest_next) >= DESTS;
+  assign last_dest = 9'(dest_q) + 9'd1 >= 9'(reach_q) || 32'(dest_q) + 32'd1 >= DESTS;
   assign recalled  = task_valid_o && task_ready_i;
   assign more_owed = asked_i || recalled;
   assign less_owed = answered_i && owed_q != '0;
@@ -129,7 +127,7 @@ module rma_rank_reset #(
 
   always_ff @(posedge clk_i) begin
     if (state_q != Recall) dest_q <= '0;
-    else if (recalled) dest_q <= dest_next[7:0];
+    else if (recalled) dest_q <= dest_q + 1'b1;
     if (!rst_ni) begin
       state_q      <= Idle;
       owed_q       <= '0;

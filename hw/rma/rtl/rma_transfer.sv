@@ -421,7 +421,8 @@ module rma_transfer #(
     if (is_atomic) task_o.heads = 3'd3 + ((compares ? 3'd2 : 3'd1) << is_wide);
     task_o.words = 13'(aligned[BytesW-1:2]);
     if (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) task_o.words = '0;
-    task_o.address = go_laddr_q - 32'(go_align);
+    // An atomic operation reads nothing; its task may be offered before the registers hold its operands.
+    task_o.address = is_atomic ? '0 : go_laddr_q - 32'(go_align);
   end
 
   assign completion_o.status = status_q;
@@ -437,11 +438,10 @@ module rma_transfer #(
   always_ff @(posedge clk_i) begin
     if (state_q == Cut || (final_word && step)) begin
       go_offset_q <= cut_offset + 33'(passed);
+      go_laddr_q  <= cut_laddr + 32'(passed);
       // The complement, of which an addition makes the count less: ~(left - passed).
       go_left_not_q <= ~cut_left + 32'(passed);
     end
-    // An atomic operation reads nothing, but its task, which may be offered in `Cut`, must not change.
-    if ((state_q == Cut && !is_atomic) || (final_word && step)) go_laddr_q <= cut_laddr + 32'(passed);
     value_q     <= value_d;
     if (state_q == Cut) begin
       old_from_q <= operands.value[63:32] - operands.offset;
