@@ -1,6 +1,7 @@
 // Types of the switch: heads of phits, and bundles between the blocks of the router, the collective unit and the links.
 // They are not part of the ABI. alcor_abi_pkg includes this file: the types contain types of the ABI, and Yosys
-// resolves no type of one package inside another. Structs with a phit's data are in phit_types.svh.
+// resolves no type of one package inside another. Structs with a phit's data are in phit_types.svh, those
+// of the router in router_types.svh.
 //
 // A stream has `valid` and `ready` beside its struct; a struct with a member `valid` is a pulse or a level. Arrays and
 // memories of these structs are declared with vectors of the widths below, because Yosys misreads arrays of structs.
@@ -82,55 +83,6 @@
     part_t       part;  // part that the token is of
   } ask_t;
   localparam int unsigned AskW = 8;  // bits of ask_t
-
-  // ---------------------------------------------------------------------------------------- router
-
-  /// Port of phits that have no output and are dropped.
-  localparam logic [3:0] RouterNowhere = 4'd15;
-
-  /// Virtual channel of a link.
-  typedef struct packed {
-    logic [1:0] class_;    // class: 0 requests, 1 replies, 2 collectives, 3 control
-    logic       dateline;  // the dateline of the ring has been crossed
-  } channel_t;
-
-  /// Outlet: an output's channel.
-  typedef struct packed {
-    logic [3:0] port;     // output
-    channel_t   channel;  // channel
-  } outlet_t;
-
-  /// Pulse with an outlet.
-  typedef struct packed {
-    logic    valid;   // the pulse
-    outlet_t outlet;  // outlet
-  } outlet_pulse_t;
-
-  /// State of all outlets, by outlet.
-  typedef struct packed {
-    logic [127:0] credits;     // there is a credit
-    logic [127:0] unlocked;    // no packet keeps the outlet
-    logic [127:0] unreserved;  // the outlet is not reserved
-    logic [127:0] open;        // all three
-  } outlets_t;
-
-  /// Way of a phit through the router.
-  typedef struct packed {
-    logic       last;      // the phit is its packet's last
-    logic       dateline;  // dateline bit of the phit's channel at the output
-    logic [3:0] port;      // output
-  } way_t;
-  localparam int unsigned WayW = 6;  // bits of way_t
-
-  /// An offer of an input to the allocator.
-  typedef struct packed {
-    logic    valid;     // a phit is offered
-    outlet_t outlet;    // outlet that the phit is for
-    logic    dateline;  // dateline bit of the channel that the phit came on
-    logic    last;      // the phit is its packet's last
-    logic    next;      // the outlet is reserved for the phit
-  } offer_t;
-  localparam int unsigned OfferW = 11;  // bits of offer_t
 
   // ------------------------------------------------------------------------- operands of commands
 
@@ -359,6 +311,12 @@
   localparam int unsigned PhitWriteW = 47;  // bits of phit_write_t
 
   // ----------------------------------------------------------------------------------------- links
+
+  /// Virtual channel of a link.
+  typedef struct packed {
+    logic [1:0] class_;    // class: 0 requests, 1 replies, 2 collectives, 3 control
+    logic       dateline;  // the dateline of the ring has been crossed
+  } channel_t;
 
   /// One direction of a link port: a phit, which is beside the struct, and a credit for a phit of the other direction.
   typedef struct packed {

@@ -105,6 +105,9 @@ module switch_router #(
                      "switch_router: DESTS must be 1 to 256")
 
   localparam int unsigned Ports = LINKS + Locals;
+  // Numbers of a class's outlets, see router_types.svh.
+  localparam int unsigned Outlets = 2 * LINKS + STAGES + 1;
+  localparam int unsigned OutletW = $clog2(Outlets);
   // A local input's queue covers the six cycles from a phit's acceptance to its credit's return.
   localparam int unsigned InjectDepth = 8;
   localparam int unsigned EjectDepth = 4;
@@ -114,20 +117,22 @@ module switch_router #(
   // ---------------------------------------------------------------- between the parts
   `ALCOR_PHIT_TYPE(PHIT_W)
 
-  logic [Ports-1:0][OfferW-1:0] offer;
+  logic [Ports-1:0][OutletW+5:0] offer;
   logic [Ports-1:0] grant, pass;
-  logic [Ports-1:0][3:0] pass_from;
+  logic [Ports-1:0][$clog2(Ports)-1:0] pass_from;
   logic [LINKS-1:0][2:0] pass_vc;
   logic [Ports-1:0] credit;
-  alcor_abi_pkg::outlets_t outlets;
+  // By class: state of its outlets.
+  logic [2:0][4*Outlets-1:0] outlets;
+  logic [2:0][Outlets-1:0] awaited;
   logic [Ports-1:0] input_empty, output_empty, input_drop;
   // Members of the links' bundles.
   logic [LINKS-1:0] arrives, leaves, returns;
   logic [LINKS-1:0][2:0] arrives_vc, leaves_vc, returns_vc;
   logic [LINKS-1:0][23:0] link_data;
   logic stall, control_idle;
-  logic [Ports-1:0][15:0] await;
-  logic [15:0] awaited_d, awaited_q;
+  logic [Ports-1:0][Ports-1:0] await;
+  logic [Ports-1:0] awaited_d, awaited_q;
   // Phits that cross in this cycle; the places of ports that do not exist stay 0.
   logic [12:0][W-1:0] crossing  /*verilator split_var*/;
 
@@ -140,6 +145,18 @@ module switch_router #(
 
   always_ff @(posedge clk_i) awaited_q <= rst_ni ? awaited_d : '0;
 
+  for (genvar c = 0; c < 3; c++) begin : g_class
+    for (genvar k = 0; k < Outlets; k++) begin : g_outlet
+      if (k < 2 * LINKS) begin : g_link
+        assign awaited[c][k] = awaited_q[k/2];
+      end else if (k == 2 * LINKS || (c == 2 && k + 1 < Outlets)) begin : g_local
+        assign awaited[c][k] = awaited_q[k-LINKS+c];
+      end else begin : g_nowhere
+        assign awaited[c][k] = 1'b0;
+      end
+    end
+  end
+
   logic [TickW-1:0] age_q;
   logic tick;
 
@@ -147,7 +164,7 @@ module switch_router #(
   assign tick = age_q == '0;
 
   logic [Ports-1:0][5:0] want, next, reserve_for;
-  logic [Ports-1:0][5:0][6:0] want_outlet;
+  logic [Ports-1:0][5:0][OutletW-1:0] want_outlet;
 
   // ---------------------------------------------------------------- route computation
   logic [Ports-1:0] push;
@@ -155,12 +172,11 @@ module switch_router #(
   logic [Ports-1:0][1:0] push_class;
   logic [Ports-1:0][15:0] push_dest;
   logic [Ports-1:0][2:0] push_stage;
-  logic [Ports-1:0][3:0] push_port;
-  logic [Ports-1:0] push_dateline;
+  logic [Ports-1:0][OutletW-1:0] push_outlet;
 
   switch_router_routes #(
       .LINKS (LINKS),
-      .LOCALS(Locals),
+      .STAGES(STAGES),
       .DESTS (DESTS)
   ) u_routes (
       .clk_i          (clk_i),
@@ -174,8 +190,7 @@ module switch_router #(
       .stage_i        (push_stage),
       .class_i        (push_class),
       .vc_i           (push_vc),
-      .port_o         (push_port),
-      .dateline_o     (push_dateline)
+      .outlet_o       (push_outlet)
   );
 
   // ---------------------------------------------------------------- inputs
@@ -185,15 +200,15 @@ module switch_router #(
     localparam int unsigned Class = (Local < 2) ? Local : 2;
 
     phit_t phit;
-    alcor_abi_pkg::way_t way;
     logic gives;
     logic [2:0] gives_vc;
 
     assign push_dest[i] = phit.head.low.dest;
     assign push_stage[i] = phit.head.high.stage;
-    assign way = {phit.head.low.last, push_dateline[i], push_port[i]};
 
     switch_router_input #(
+        .LINKS    (LINKS),
+        .STAGES   (STAGES),
         .CHANNELS (IsLink ? 6 : 1),
         .CLASS    (Class),
         .DEPTH    (IsLink ? VC_DEPTH : InjectDepth),
@@ -206,11 +221,11 @@ module switch_router #(
         .push_i       (push[i]),
         .push_vc_i    (push_vc[i]),
         .push_phit_i  (phit),
-        .push_way_i   (way),
+        .push_way_i   ({phit.head.low.last, push_outlet[i]}),
         .credit_o     (gives),
         .credit_vc_o  (gives_vc),
         .outlets_i    (outlets),
-        .awaited_i    (awaited_q),
+        .awaited_i    (awaited),
         .await_o      (await[i]),
         .offer_o      (offer[i]),
         .grant_i      (grant[i]),
@@ -272,17 +287,15 @@ module switch_router #(
   end
 
   // ---------------------------------------------------------------- channel and switch allocation
-  logic reserve;
-  alcor_abi_pkg::outlet_t reserve_outlet;
-  alcor_abi_pkg::outlet_pulse_t cancel;
+  logic [6*LINKS+Locals-1:0] reserved, reserve, cancel;
 
   for (genvar x = 0; x < LINKS; x++) begin : g_credit
     assign credit[x] = returns[x];
   end
 
   switch_router_allocator #(
-      .PORTS      (Ports),
       .LINKS      (LINKS),
+      .STAGES     (STAGES),
       .VC_DEPTH   (VC_DEPTH),
       .LOCAL_DEPTH(EjectDepth)
   ) u_allocator (
@@ -297,24 +310,24 @@ module switch_router #(
       .credit_i     (credit),
       .credit_vc_i  (returns_vc),
       .outlets_o    (outlets),
-      .reserve_i    ({reserve, reserve_outlet}),
+      .reserved_o   (reserved),
+      .reserve_i    (reserve),
       .cancel_i     (cancel)
   );
 
   switch_router_reserve #(
-      .PORTS(Ports),
-      .LINKS(LINKS)
+      .LINKS (LINKS),
+      .STAGES(STAGES)
   ) u_reserve (
-      .clk_i           (clk_i),
-      .rst_ni          (rst_ni),
-      .want_i          (want),
-      .outlet_i        (want_outlet),
-      .next_i          (next),
-      .unreserved_i    (outlets.unreserved),
-      .reserve_o       (reserve),
-      .reserve_outlet_o(reserve_outlet),
-      .reserve_for_o   (reserve_for),
-      .cancel_o        (cancel)
+      .clk_i        (clk_i),
+      .rst_ni       (rst_ni),
+      .want_i       (want),
+      .outlet_i     (want_outlet),
+      .next_i       (next),
+      .reserved_i   (reserved),
+      .reserve_o    (reserve),
+      .reserve_for_o(reserve_for),
+      .cancel_o     (cancel)
   );
 
   // ---------------------------------------------------------------- switch traversal
@@ -324,7 +337,7 @@ module switch_router #(
     always_comb begin
       crossed[x] = '0;
       if (`ALCOR_AWAKE(pass[x])) begin
-        unique case (pass_from[x])
+        unique case (4'(pass_from[x]))
           4'd0: crossed[x] = crossing[0];
           4'd1: crossed[x] = crossing[1];
           4'd2: crossed[x] = crossing[2];

@@ -1,7 +1,6 @@
 `include "assertions.svh"
+`include "router_types.svh"
 `include "simulation.svh"
-
-import alcor_abi_pkg::*;
 
 /// Allocation of the router's outputs: the phit that each output sends in this cycle, the packet
 /// that keeps a channel of an output until it has passed, and the credits.
@@ -11,127 +10,152 @@ import alcor_abi_pkg::*;
 /// output takes turns among the offers. A packet gets its channel with its first phit, in the same
 /// cycle as the switch: the winner of the switch has the channel.
 ///
-/// Channels are numbered by output and channel in 7 bits. A local output has one channel, that of
-/// its class with dateline bit 0.
+/// A local output has one channel, that of its class with dateline bit 0. State has a bit for each outlet: those of
+/// class 0, then those of class 1 and 2, each class by the numbers of router_types.svh.
 module switch_router_allocator #(
-    /// Inputs, and as many outputs.
-    parameter int unsigned PORTS = 11,
-    /// Those of them, the first, that are links.
+    /// Link ports.
     parameter int unsigned LINKS = 6,
+    /// Stages of the collective unit.
+    parameter int unsigned STAGES = 3,
     /// Credits of a link's channel.
     parameter int unsigned VC_DEPTH = 256,
     /// Credits of a local output.
-    parameter int unsigned LOCAL_DEPTH = 4
+    parameter int unsigned LOCAL_DEPTH = 4,
+    /// Inputs, and as many outputs: links, requests, replies, stages; derived, not to be set.
+    localparam int unsigned Ports = LINKS + 2 + STAGES,
+    /// Bits of a port's number; derived, not to be set.
+    localparam int unsigned PortW = $clog2(Ports),
+    /// Numbers of a class's outlets; derived, not to be set.
+    localparam int unsigned Outlets = 2 * LINKS + STAGES + 1,
+    /// Bits of such a number; derived, not to be set.
+    localparam int unsigned OutletW = $clog2(Outlets),
+    /// Outlets of all classes; derived, not to be set.
+    localparam int unsigned All = 6 * LINKS + 2 + STAGES
 ) (
     /// Clock.
-    input  logic                  clk_i,
+    input  logic                        clk_i,
     /// Synchronous reset, active low; all channels are free, with all their credits.
-    input  logic                  rst_ni,
+    input  logic                        rst_ni,
     /// In this cycle no link output is given away.
-    input  logic                  stall_links_i,
+    input  logic                        stall_links_i,
     /// By input: an offer, an offer_t.
-    input  logic [PORTS-1:0][OfferW-1:0] offer_i,
+    input  logic [Ports-1:0][OutletW+5:0] offer_i,
     /// By input: the offer is granted.
-    output logic [PORTS-1:0]      grant_o,
+    output logic [Ports-1:0]            grant_o,
     /// Outputs, in the cycle after the grant: a phit passes.
-    output logic [PORTS-1:0]      pass_o,
+    output logic [Ports-1:0]            pass_o,
     /// Outputs: the input that the phit comes from.
-    output logic [PORTS-1:0][3:0] pass_from_o,
+    output logic [Ports-1:0][PortW-1:0] pass_from_o,
     /// Link outputs: the channel of the phit.
-    output logic [LINKS-1:0][2:0] pass_vc_o,
+    output logic [LINKS-1:0][2:0]       pass_vc_o,
     /// Outputs: a credit comes back.
-    input  logic [PORTS-1:0]      credit_i,
+    input  logic [Ports-1:0]            credit_i,
     /// Link outputs: the channel of the credit.
-    input  logic [LINKS-1:0][2:0] credit_vc_i,
-    /// State of the outputs' channels.
-    output alcor_abi_pkg::outlets_t outlets_o,
-    /// An outlet is reserved.
-    input  alcor_abi_pkg::outlet_pulse_t reserve_i,
-    /// The reservation of an outlet ends.
-    input  alcor_abi_pkg::outlet_pulse_t cancel_i
+    input  logic [LINKS-1:0][2:0]       credit_vc_i,
+    /// By class: state of its outlets, an outlets_t.
+    output logic [2:0][4*Outlets-1:0]   outlets_o,
+    /// By outlet: the outlet is reserved.
+    output logic [All-1:0]              reserved_o,
+    /// By outlet, pulse: the outlet is reserved for a packet.
+    input  logic [All-1:0]              reserve_i,
+    /// By outlet: the reservation, if there is one, ends.
+    input  logic [All-1:0]              cancel_i
 );
 
-  // By input: the offer.
-  logic [PORTS-1:0] try, try_bit, try_last, try_next;
-  logic [PORTS-1:0][3:0] try_out;
-  logic [PORTS-1:0][2:0] try_vc;
+  `ALCOR_ROUTER_TYPES(Outlets)
 
-  for (genvar i = 0; i < PORTS; i++) begin : g_offer
-    alcor_abi_pkg::offer_t offer;
-    assign offer       = offer_i[i];
-    assign try[i]      = offer.valid;
-    assign try_out[i]  = offer.outlet.port;
-    assign try_vc[i]   = offer.outlet.channel;
-    assign try_bit[i]  = offer.dateline;
-    assign try_last[i] = offer.last;
-    assign try_next[i] = offer.next;
+  // By input: the offer.
+  logic [Ports-1:0] try, try_bit, try_last, try_next;
+  logic [Ports-1:0][1:0] try_class;
+  logic [Ports-1:0][OutletW-1:0] try_outlet;
+  // Channel, if the outlet is that of a link.
+  logic [Ports-1:0][2:0] try_vc;
+
+  for (genvar i = 0; i < Ports; i++) begin : g_offer
+    offer_t offer;
+    assign offer         = offer_i[i];
+    assign try[i]        = offer.valid;
+    assign try_class[i]  = offer.class_;
+    assign try_outlet[i] = offer.way.outlet;
+    assign try_vc[i]     = {offer.class_, offer.way.outlet[0]};
+    assign try_bit[i]    = offer.dateline;
+    assign try_last[i]   = offer.way.last;
+    assign try_next[i]   = offer.next;
   end
 
-  // Output 15 is where phits go that are dropped: never short of credit.
-  localparam logic [127:0] Nowhere = {8'hff, 120'd0};
+  // Outlets of a class below the highest one.
+  localparam int unsigned Numbers = 2 * LINKS + 1;
   localparam int unsigned CountW = $clog2(VC_DEPTH + LOCAL_DEPTH + 1);
 
   // State is in vectors over all outputs, or over all channels of an output, and is touched only when a
   // phit or a credit passes: an idle router costs a simulation little.
-  logic [127:0] credits_q, locked_q, reserved_q;
-  logic [PORTS-1:0][PORTS-1:0] request, given;
+  logic [All-1:0] credits_q, locked_q, reserved_q;
+  logic [Ports-1:0][Ports-1:0] request, given;
   // By channel and input: an offer is for it.
-  logic [5:0][PORTS-1:0] trys;
+  logic [5:0][Ports-1:0] trys;
 
   // Phits to each output, in this cycle and in the cycle before.
-  logic [PORTS-1:0] taken, taken_bit, taken_last, taken_spends;
-  logic [PORTS-1:0][2:0] taken_vc;
-  logic [PORTS-1:0][3:0] taken_from;
-  logic [PORTS-1:0] pass_q, pass_bit_q, pass_locked_q, pass_spent_q;
-  logic [PORTS-1:0][2:0] pass_vc_q;
-  logic [PORTS-1:0][3:0] pass_from_q;
-  logic [PORTS-1:0][PORTS-1:0] pass_given_q;
+  logic [Ports-1:0] taken, taken_bit, taken_last, taken_spends;
+  logic [LINKS-1:0][2:0] taken_vc;
+  logic [Ports-1:0][PortW-1:0] taken_from;
+  logic [Ports-1:0] pass_q, pass_bit_q, pass_locked_q, pass_spent_q;
+  logic [LINKS-1:0][2:0] pass_vc_q;
+  logic [Ports-1:0][PortW-1:0] pass_from_q;
+  logic [Ports-1:0][Ports-1:0] pass_given_q;
 
-  // By output and channel: a phit goes, and what of it; a credit comes; the last credit goes.
-  logic [127:0] take, take_last, take_next, give, spent;
-  // Channels that there are.
-  logic [127:0] exists;
+  // By outlet: a phit goes, and what of it; a credit comes; the last credit goes.
+  logic [All-1:0] take, take_last, take_next, give, spent;
 
-  // An offer is out of date if the phit before took its channel's last credit, or began a packet
-  // of another input channel there.
   always_comb begin
-    request = '0;
     trys = '0;
     if (`ALCOR_AWAKE(try != '0)) begin
-      for (int unsigned i = 0; i < PORTS; i++) begin
-        if (`ALCOR_AWAKE(try[i])) begin
-          for (int unsigned v = 0; v < 6; v++) trys[v][i] = try_vc[i] == 3'(v);
-          for (int unsigned x = 0; x < PORTS; x++) begin
-            if (try[i] && try_out[i] == 4'(x)) begin
-              request[x][i] = !(pass_q[x] && pass_vc_q[x] == try_vc[i]
-                  && (pass_spent_q[x]
-                      || (pass_locked_q[x]
-                          && !(pass_given_q[x][i] && pass_bit_q[x] == try_bit[i]))));
-            end
-          end
-        end
+      for (int unsigned i = 0; i < Ports; i++) begin
+        for (int unsigned v = 0; v < 6; v++) trys[v][i] = try_vc[i] == 3'(v);
       end
     end
   end
 
-  for (genvar x = 0; x < PORTS; x++) begin : g_output
+  for (genvar x = 0; x < Ports; x++) begin : g_output
     // The class of a local output is fixed: 0 request, 1 reply, else collective.
     localparam int unsigned Local = (x < LINKS) ? 0 : x - LINKS;
     localparam int unsigned Class = (Local < 2) ? Local : 2;
     localparam int unsigned Depth = (x < LINKS) ? VC_DEPTH : LOCAL_DEPTH;
+    localparam int unsigned Link = (x < LINKS) ? x : 0;
+    // Of a local output: its number in the class, and its place among all outlets.
+    localparam int unsigned Outlet = 2 * LINKS + Local - Class;
+    localparam int unsigned Place = Class * Numbers + Outlet;
+
+    // An offer is out of date if the phit before took its channel's last credit, or began a packet
+    // of another input channel there.
+    logic [Ports-1:0] goes, same_vc;
+
+    always_comb begin
+      goes = '0;
+      same_vc = '0;
+      request[x] = '0;
+      if (`ALCOR_AWAKE(try != '0)) begin
+        for (int unsigned i = 0; i < Ports; i++) begin
+          goes[i] = (x < LINKS) ? try_outlet[i] >> 1 == OutletW'(x)
+                                : try_outlet[i] == OutletW'(Outlet) && try_class[i] == 2'(Class);
+          same_vc[i] = x >= LINKS || pass_vc_q[Link] == try_vc[i];
+          request[x][i] = try[i] && goes[i] && !(pass_q[x] && same_vc[i]
+              && (pass_spent_q[x] || (pass_locked_q[x] && !(pass_given_q[x][i] && pass_bit_q[x] == try_bit[i]))));
+        end
+      end
+    end
 
     // ---------------------------------------------------------------- turns
     // They are taken among the channels of the output, and in each channel among the inputs: with one
     // pointer for all, what passes on one channel could decide over and over who is next on another.
-    logic [PORTS-1:0] next_asks, next_behind;
-    logic [PORTS-1:0] turn, urgent, upto, upto_turn, upto_urgent;
-    logic [PORTS-1:0] winner;
+    logic [Ports-1:0] next_asks, next_behind;
+    logic [Ports-1:0] turn, urgent, upto, upto_turn, upto_urgent;
+    logic [Ports-1:0] winner;
     logic [2:0] vc;
-    logic [3:0] from;
+    logic [PortW-1:0] from;
     logic last, from_bit, ends_reservation;
 
     // Inputs that may request a link in this cycle.
-    logic [PORTS-1:0] asks;
+    logic [Ports-1:0] asks;
 
     assign asks = (stall_links_i && x < LINKS) ? '0 : request[x];
 
@@ -166,12 +190,12 @@ module switch_router_allocator #(
         upto_urgent |= upto_urgent << 4;
         upto_urgent |= upto_urgent << 8;
         winner = urgent & ~(upto_urgent << 1);
-        if (!upto_urgent[PORTS-1]) winner |= turn & ~(upto_turn << 1);
-        if (!upto_turn[PORTS-1]) winner |= asks & ~(upto << 1);
-        for (int unsigned i = 0; i < PORTS; i++) begin
+        if (!upto_urgent[Ports-1]) winner |= turn & ~(upto_turn << 1);
+        if (!upto_turn[Ports-1]) winner |= asks & ~(upto << 1);
+        for (int unsigned i = 0; i < Ports; i++) begin
           if (winner[i]) begin
             vc |= try_vc[i];
-            from |= 4'(i);
+            from |= PortW'(i);
           end
         end
         last = (winner & try_last) != '0;
@@ -181,7 +205,7 @@ module switch_router_allocator #(
     end
 
     // Behind the winner.
-    logic [PORTS-1:0] behind_winner;
+    logic [Ports-1:0] behind_winner;
 
     always_comb begin
       behind_winner = '0;
@@ -196,25 +220,26 @@ module switch_router_allocator #(
 
     assign given[x] = winner;
     assign taken[x] = asks != '0;
-    assign taken_vc[x] = vc;
     assign taken_from[x] = from;
     assign taken_last[x] = last;
     assign taken_bit[x] = from_bit;
 
     if (x < LINKS) begin : g_vc_turns
+      assign taken_vc[x] = vc;
+
       logic [5:0] vc_asks, vc_mask_q;
       logic [5:0] vc_behind, vc_win;
       logic [2:0] vc_next_d, vc_next_q;
       // Inputs behind the last that had each channel.
-      logic [6*PORTS-1:0] mask_q;
+      logic [6*Ports-1:0] mask_q;
 
       always_comb begin
         next_asks = '0;
         next_behind = '0;
         if (`ALCOR_AWAKE(request[x] != '0)) begin
-          for (int unsigned i = 0; i < PORTS; i++) next_asks[i] = try_vc[i] == vc_next_q;
+          for (int unsigned i = 0; i < Ports; i++) next_asks[i] = try_vc[i] == vc_next_q;
           for (int unsigned v = 0; v < 6; v++) begin
-            if (vc_next_q == 3'(v)) next_behind |= mask_q[v*PORTS+:PORTS];
+            if (vc_next_q == 3'(v)) next_behind |= mask_q[v*Ports+:Ports];
           end
         end
       end
@@ -252,12 +277,12 @@ module switch_router_allocator #(
             vc_mask_q[v] <= (vc_win & 6'((1 << v) - 1)) != '0;
           end
           for (int unsigned v = 0; v < 6; v++) begin
-            if (take[8*x+v]) mask_q[v*PORTS+:PORTS] <= behind_winner;
+            if (take[v/2*Numbers+2*x+v%2]) mask_q[v*Ports+:Ports] <= behind_winner;
           end
         end
       end
     end else begin : g_one_vc
-      logic [PORTS-1:0] mask_q;
+      logic [Ports-1:0] mask_q;
 
       assign next_asks = '1;
       assign next_behind = mask_q;
@@ -274,9 +299,8 @@ module switch_router_allocator #(
       // The count is 1.
       logic [5:0] one_q;
 
-      assign exists[8*x+:8] = 8'h3f;
-
-      logic [5:0] vc_taken;
+      // Channels that a phit takes, and that a credit is for.
+      logic [5:0] vc_taken, vc_give;
 
       always_comb begin
         vc_taken = '0;
@@ -284,22 +308,31 @@ module switch_router_allocator #(
           for (int unsigned v = 0; v < 6; v++) vc_taken[v] = (winner & trys[v]) != '0;
         end
       end
-      assign take[8*x+:8] = {2'd0, vc_taken};
-      assign spent[8*x+:8] = take[8*x+:8] & {2'd0, one_q} & ~give[8*x+:8];
+
+      assign vc_give = credit_i[x] ? 6'd1 << credit_vc_i[x] : '0;
+
+      for (genvar v = 0; v < 6; v++) begin : g_channel
+        localparam int unsigned At = v / 2 * Numbers + 2 * x + v % 2;
+
+        assign take[At] = vc_taken[v];
+        assign give[At] = vc_give[v];
+        assign spent[At] = vc_taken[v] && one_q[v] && !vc_give[v];
+        assign take_last[At] = last;
+        assign take_next[At] = ends_reservation;
+      end
 
       // By input: its phit takes the last credit if it goes.
-      logic [PORTS-1:0] spends;
+      logic [Ports-1:0] spends;
 
       always_comb begin
         spends = '0;
         if (`ALCOR_AWAKE(request[x] != '0)) begin
           for (int unsigned v = 0; v < 6; v++) begin
-            if (one_q[v] && !give[8*x+v]) spends |= trys[v];
+            if (one_q[v] && !vc_give[v]) spends |= trys[v];
           end
         end
       end
       assign taken_spends[x] = (winner & spends) != '0;
-      assign give[8*x+:8] = credit_i[x] ? 8'd1 << credit_vc_i[x] : '0;
 
       always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -308,10 +341,10 @@ module switch_router_allocator #(
         end else if (`ALCOR_AWAKE(taken[x] || credit_i[x])) begin
           for (int unsigned v = 0; v < 6; v++) begin
             // The grant comes late in the cycle, so the sum does not depend on it.
-            if (take[8*x+v] != give[8*x+v]) begin
+            if (vc_taken[v] != vc_give[v]) begin
               count_q[v*CountW+:CountW] <= count_q[v*CountW+:CountW]
-                  + (give[8*x+v] ? CountW'(1) : '1);
-              one_q[v] <= count_q[v*CountW+:CountW] == (give[8*x+v] ? '0 : CountW'(2));
+                  + (vc_give[v] ? CountW'(1) : '1);
+              one_q[v] <= count_q[v*CountW+:CountW] == (vc_give[v] ? '0 : CountW'(2));
             end
           end
         end
@@ -324,17 +357,18 @@ module switch_router_allocator #(
 
       `ALCOR_IMPLIES(a_credit_not_overrun, taken[x], take_count != '0)
       `ALCOR_IMPLIES(a_credit_not_twice, credit_i[x],
-                     give_count != CountW'(Depth) || take[8*x+32'(credit_vc_i[x])])
+                     give_count != CountW'(Depth) || vc_taken[credit_vc_i[x]])
       `ALCOR_IMPLIES(a_credits_exact, credit_i[x],
-                     credits_q[8*x+32'(credit_vc_i[x])] == (give_count != '0))
+                     credits_q[32'(credit_vc_i[x][2:1])*Numbers+2*x+32'(credit_vc_i[x][0])] == (give_count != '0))
     end else begin : g_local_credits
       logic [CountW-1:0] count_q;
       logic one_q;
 
-      assign exists[8*x+:8] = 8'd1 << (2 * Class);
-      assign take[8*x+:8] = taken[x] ? 8'd1 << (2 * Class) : '0;
-      assign spent[8*x+:8] = (taken[x] && one_q && !credit_i[x]) ? 8'd1 << (2 * Class) : '0;
-      assign give[8*x+:8] = credit_i[x] ? 8'd1 << (2 * Class) : '0;
+      assign take[Place] = taken[x];
+      assign give[Place] = credit_i[x];
+      assign spent[Place] = taken_spends[x];
+      assign take_last[Place] = last;
+      assign take_next[Place] = ends_reservation;
       assign taken_spends[x] = taken[x] && one_q && !credit_i[x];
 
       always_ff @(posedge clk_i) begin
@@ -350,44 +384,25 @@ module switch_router_allocator #(
       `ALCOR_IMPLIES(a_credit_not_overrun, taken[x], count_q != '0)
       `ALCOR_IMPLIES(a_credit_not_twice, credit_i[x], count_q != CountW'(Depth) || taken[x])
       `ALCOR_IMPLIES(a_credits_exact, taken[x] || credit_i[x],
-                     credits_q[8*x+2*Class] == (count_q != '0))
+                     credits_q[Place] == (count_q != '0))
     end
-
-    assign take_last[8*x+:8] = {8{last}};
-    assign take_next[8*x+:8] = {8{ends_reservation}};
-  end
-
-  if (PORTS < 16) begin : g_no_output
-    localparam int unsigned None = 8 * (16 - PORTS);
-
-    assign exists[127-:None] = '0;
-    assign take[127-:None] = '0;
-    assign take_last[127-:None] = '0;
-    assign take_next[127-:None] = '0;
-    assign give[127-:None] = '0;
-    assign spent[127-:None] = '0;
   end
 
   // ---------------------------------------------------------------- credits, packets, reservations
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) credits_q <= exists;
-    else if (`ALCOR_AWAKE(taken != '0 || credit_i != '0)) credits_q <= (credits_q & ~spent) | (give & exists);
+    if (!rst_ni) credits_q <= '1;
+    else if (`ALCOR_AWAKE(taken != '0 || credit_i != '0)) credits_q <= (credits_q & ~spent) | give;
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) locked_q <= '0;
-    else if (`ALCOR_AWAKE(taken != '0)) locked_q <= (locked_q & ~take) | (take & ~take_last & exists);
+    else if (`ALCOR_AWAKE(taken != '0)) locked_q <= (locked_q & ~take) | (take & ~take_last);
   end
-
-  logic [127:0] reserving, cancelling;
-
-  assign reserving  = reserve_i.valid ? 128'd1 << reserve_i.outlet : '0;
-  assign cancelling = cancel_i.valid ? 128'd1 << cancel_i.outlet : '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) reserved_q <= '0;
-    else if (`ALCOR_AWAKE(taken != '0 || reserve_i.valid || cancel_i.valid)) begin
-      reserved_q <= (reserved_q & ~(take & take_next) & ~cancelling) | (reserving & exists);
+    else if (`ALCOR_AWAKE(taken != '0 || reserve_i != '0 || (cancel_i & reserved_q) != '0)) begin
+      reserved_q <= (reserved_q & ~(take & take_next) & ~cancel_i) | reserve_i;
     end
   end
 
@@ -407,20 +422,29 @@ module switch_router_allocator #(
   always_comb begin
     grant_o = '0;
     if (`ALCOR_AWAKE(try != '0)) begin
-      for (int unsigned x = 0; x < PORTS; x++) grant_o |= given[x];
+      for (int unsigned x = 0; x < Ports; x++) grant_o |= given[x];
     end
   end
 
   assign pass_o = pass_q;
   assign pass_from_o = pass_from_q;
-  assign pass_vc_o = pass_vc_q[LINKS-1:0];
-  assign outlets_o.credits = credits_q | Nowhere;
-  assign outlets_o.unlocked = ~locked_q;
-  assign outlets_o.unreserved = ~reserved_q;
-  assign outlets_o.open = (credits_q | Nowhere) & ~locked_q & ~reserved_q;
+  assign pass_vc_o = pass_vc_q;
+  assign reserved_o = reserved_q;
 
-  `ALCOR_IMPLIES(a_reserve_once, reserve_i.valid, !reserved_q[reserve_i.outlet])
-  for (genvar x = 0; x < PORTS; x++) begin : g_check
+  for (genvar c = 0; c < 3; c++) begin : g_class
+    localparam int unsigned Count = (c < 2) ? Numbers : Outlets - 1;
+    outlets_t state;
+
+    // Packets that are dropped find their outlet open.
+    assign state.credits = {{(Outlets - Count) {1'b1}}, credits_q[c*Numbers+:Count]};
+    assign state.unlocked = {{(Outlets - Count) {1'b1}}, ~locked_q[c*Numbers+:Count]};
+    assign state.unreserved = {{(Outlets - Count) {1'b1}}, ~reserved_q[c*Numbers+:Count]};
+    assign state.open = state.credits & state.unlocked & state.unreserved;
+    assign outlets_o[c] = state;
+  end
+
+  `ALCOR_ASSERT(a_reserve_once, (reserve_i & reserved_q) == '0)
+  for (genvar x = 0; x < Ports; x++) begin : g_check
     `ALCOR_ASSERT(a_given_onehot, $onehot0(given[x]))
     `ALCOR_IMPLIES(a_given_requested, taken[x], (given[x] & ~try) == '0)
   end

@@ -1,26 +1,27 @@
 `include "simulation.svh"
 
-import alcor_abi_pkg::*;
-
 /// Choice of a link input: one of six channels, in turns. Combinational.
 ///
 /// The two channels of a class can have the same aim, which is open to them at the same moments only: they take turns
 /// of their own. So at most one of each pair is eligible.
-module switch_router_choice (
+module switch_router_choice #(
+    /// Bits of a way.
+    parameter int unsigned WAY_W = 5
+) (
     /// Channels whose phit could leave.
-    input  logic [5:0]           able_i,
+    input  logic [5:0]            able_i,
     /// By channel: way of the phit, a way_t.
-    input  logic [5:0][WayW-1:0] way_i,
+    input  logic [5:0][WAY_W-1:0] way_i,
     /// By class: the channel with the dateline bit was chosen last.
-    input  logic [2:0]           odd_was_last_i,
+    input  logic [2:0]            odd_was_last_i,
     /// Channels after the last choice.
-    input  logic [5:0]           mask_i,
+    input  logic [5:0]            mask_i,
     /// The choice, one-hot.
-    output logic [5:0]           next_o,
-    /// Way of the chosen phit.
-    output alcor_abi_pkg::way_t  way_o,
+    output logic [5:0]            next_o,
+    /// Way of the chosen phit, a way_t.
+    output logic [WAY_W-1:0]      way_o,
     /// Channels after the choice.
-    output logic [5:0]           mask_o
+    output logic [5:0]            mask_o
 );
 
   logic [2:0] any, odd, ahead, win;

@@ -37,8 +37,8 @@ module switch_router_eject #(
 
   (* ram_style = "distributed" *)
   logic [WIDTH-1:0] queue_q[DEPTH];
-  logic [PtrW-1:0] write_ptr_q, read_ptr_q;
-  logic [PtrW:0] count_q;
+  // The register holds one of the phits that there is room for, so the queue is never full.
+  logic [PtrW-1:0] write_ptr_q, read_ptr_q, count_q;
   logic valid_q, credit_q;
   logic [WIDTH-1:0] phit_q;
   logic take, through, some;
@@ -81,7 +81,7 @@ module switch_router_eject #(
   assign credit_o = credit_q;
 
   `ALCOR_STABLE(a_out_stable, valid_o, ready_i, phit_o)
-  `ALCOR_IMPLIES(a_room, push_i, !(valid_q && count_q == (PtrW + 1)'(DEPTH - 1)) || take)
+  `ALCOR_IMPLIES(a_room, push_i, !(valid_q && count_q == PtrW'(DEPTH - 1)) || take)
   `ALCOR_IMPLIES(a_queue_behind_register, some, valid_q)
 
 endmodule

@@ -1,7 +1,6 @@
 `include "assertions.svh"
+`include "router_types.svh"
 `include "simulation.svh"
-
-import alcor_abi_pkg::*;
 
 /// Input of the switch's router: the buffers of its channels, and the choice of the one that asks for
 /// an output next.
@@ -17,6 +16,10 @@ import alcor_abi_pkg::*;
 ///
 /// A phit pushed in cycle t is offered in t+2, if granted pops then, and is on `data_o` in t+3.
 module switch_router_input #(
+    /// Link ports of the router.
+    parameter int unsigned LINKS = 6,
+    /// Stages of the collective unit.
+    parameter int unsigned STAGES = 3,
     /// Channels: 6 for a link, 1 for a local port.
     parameter int unsigned CHANNELS = 6,
     /// Class of the one channel of a local port: 0 request, 1 reply, 2 collective.
@@ -26,7 +29,13 @@ module switch_router_input #(
     /// Bits of a phit with header and position.
     parameter int unsigned WIDTH = 336,
     /// 1: phits in block RAM; 0: in LUT RAM.
-    parameter bit BLOCK_RAM = 1'b1
+    parameter bit BLOCK_RAM = 1'b1,
+    /// Outputs of the router: links, requests, replies, stages; derived, not to be set.
+    localparam int unsigned Ports = LINKS + 2 + STAGES,
+    /// Numbers of a class's outlets; derived, not to be set.
+    localparam int unsigned Outlets = 2 * LINKS + STAGES + 1,
+    /// Bits of such a number; derived, not to be set.
+    localparam int unsigned OutletW = $clog2(Outlets)
 ) (
     /// Clock.
     input  logic                    clk_i,
@@ -40,20 +49,20 @@ module switch_router_input #(
     input  logic [2:0]              push_vc_i,
     /// The phit.
     input  logic [WIDTH-1:0]        push_phit_i,
-    /// Way of the phit.
-    input  alcor_abi_pkg::way_t     push_way_i,
+    /// Way of the phit, a way_t.
+    input  logic [OutletW:0] push_way_i,
     /// Pulse: a phit left, and its place is free.
     output logic                    credit_o,
     /// Channel of that phit.
     output logic [2:0]              credit_vc_o,
-    /// State of the outputs' channels.
-    input  alcor_abi_pkg::outlets_t outlets_i,
-    /// By output: packets wait to begin there.
-    input  logic [15:0]             awaited_i,
+    /// By class: state of its outlets, an outlets_t.
+    input  logic [2:0][4*Outlets-1:0] outlets_i,
+    /// By class and outlet: packets wait to begin at the output.
+    input  logic [2:0][Outlets-1:0] awaited_i,
     /// By output: a packet waits here to begin there.
-    output logic [15:0]             await_o,
-    /// An offer to the allocator.
-    output alcor_abi_pkg::offer_t   offer_o,
+    output logic [Ports-1:0] await_o,
+    /// An offer to the allocator, an offer_t.
+    output logic [OutletW+5:0] offer_o,
     /// The offer is granted.
     input  logic                    grant_i,
     /// In the cycle after the grant: the phit.
@@ -61,7 +70,7 @@ module switch_router_input #(
     /// By channel: a packet waits to begin, long or for a channel that others keep, and nothing is reserved for it.
     output logic [5:0]              want_o,
     /// By channel: outlet of the first phit.
-    output logic [5:0][6:0]         want_outlet_o,
+    output logic [5:0][OutletW-1:0] want_outlet_o,
     /// By channel, pulse: the outlet of the first phit is reserved for it.
     input  logic [5:0]              reserve_i,
     /// By channel: has a reservation.
@@ -80,6 +89,11 @@ module switch_router_input #(
   localparam int unsigned PtrW = $clog2(DEPTH);
   localparam int unsigned ChanW = (CHANNELS > 1) ? 3 : 1;
   localparam int unsigned AddrW = $clog2(CHANNELS * DEPTH);
+  localparam int unsigned WayW = OutletW + 1;
+  localparam int unsigned PortW = $clog2(Ports);
+  localparam logic [OutletW-1:0] Nowhere = OutletW'(Outlets - 1);
+
+  `ALCOR_ROUTER_TYPES(Outlets)
 
   // ---------------------------------------------------------------- channels
   // `first` is the way of the oldest phit of a channel, `second` of the one behind it. State of all channels lies in
@@ -88,7 +102,7 @@ module switch_router_input #(
   logic [CHANNELS-1:0][WayW-1:0] first_q, second_q;
   logic [CHANNELS-1:0][PtrW-1:0] write_ptr_q, read_ptr_q;
   logic [CHANNELS-1:0][PtrW:0] count_q;
-  logic [CHANNELS-1:0] seen_q, old_q, closed;
+  logic [CHANNELS-1:0] seen_q, old_q;
   // A packet is under way, which keeps its output's channel.
   logic [CHANNELS-1:0] mine_q;
   // The output's channel is reserved for the packet that is first.
@@ -128,7 +142,7 @@ module switch_router_input #(
   (* ram_style = "distributed" *)
   logic [WayW-1:0] way_ram_q[CHANNELS*DEPTH];
   logic [AddrW-1:0] write_addr, read_addr, third_addr;
-  alcor_abi_pkg::way_t third;
+  logic [WayW-1:0] third;
 
   always_ff @(posedge clk_i) begin
     if (push_i) way_ram_q[write_addr] <= push_way_i;
@@ -158,25 +172,46 @@ module switch_router_input #(
     end
   end
 
-  // Outlets of the first two phits of each channel.
-  logic [CHANNELS-1:0][3:0] first_port;
-  logic [CHANNELS-1:0][6:0] first_outlet, second_outlet;
+  // ---------------------------------------------------------------- first two phits of each channel
+  // The first phit could leave. The phit behind could leave if the first one does in this cycle.
+  logic [CHANNELS-1:0] first_able, second_able;
+  // The outlet of the first phit is kept by a packet or reserved; the phit is to be dropped.
+  logic [CHANNELS-1:0] closed, nowhere;
+  logic [CHANNELS-1:0][PortW-1:0] first_port;
+  logic [CHANNELS-1:0][OutletW-1:0] first_outlet;
 
-  for (genvar a = 0; a < CHANNELS; a++) begin : g_outlet
-    localparam logic [1:0] Class = (CHANNELS == 1) ? 2'(CLASS) : 2'(a / 2);
-    alcor_abi_pkg::way_t first, second;
+  for (genvar a = 0; a < CHANNELS; a++) begin : g_first
+    localparam int unsigned Class = (CHANNELS == 1) ? CLASS : a / 2;
+    way_t first, second;
+    outlets_t outlets;
+    logic unlocked, unreserved;
 
-    assign first  = first_q[a];
+    assign first = first_q[a];
     assign second = second_q[a];
+    assign outlets = outlets_i[Class];
+    assign first_outlet[a] = first.outlet;
+    assign nowhere[a] = first.outlet == Nowhere;
+    // Local outputs of a class are behind those of the classes below.
+    assign first_port[a] = (32'(first.outlet) < 2 * LINKS) ? PortW'(first.outlet >> 1)
+                                                          : PortW'(32'(first.outlet) + Class - LINKS);
 
     always_comb begin
-      first_port[a] = '0;
-      first_outlet[a] = '0;
-      second_outlet[a] = '0;
+      unlocked = 1'b0;
+      unreserved = 1'b0;
+      closed[a] = 1'b0;
+      first_able[a] = 1'b0;
+      second_able[a] = 1'b0;
       if (`ALCOR_AWAKE(first_valid_q[a])) begin
-        first_port[a] = first.port;
-        first_outlet[a] = {first.port, Class, first.dateline};
-        second_outlet[a] = {second.port, Class, second.dateline};
+        unlocked = outlets.unlocked[first.outlet];
+        unreserved = outlets.unreserved[first.outlet];
+        closed[a] = !unlocked || !unreserved;
+        first_able[a] = first_valid_q[a] && outlets.credits[first.outlet]
+            && (!closed[a] || mine_q[a] || (next_up_q[a] && unlocked));
+        // The phit may follow where the first one goes if the packet goes on, and where it begins one if no other
+        // packet waits.
+        second_able[a] = second_valid_q[a] && (outlets.open[second.outlet]
+            || (outlets.credits[second.outlet]
+                && (!first.last || (second.outlet == first.outlet && unreserved && !awaited_i[Class][first.outlet]))));
       end
     end
   end
@@ -185,65 +220,43 @@ module switch_router_input #(
     want_o = '0;
     if (`ALCOR_AWAKE(first_valid_q != '0)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        want_o[a] = first_valid_q[a] && !mine_q[a] && !next_up_q[a] && first_port[a] != RouterNowhere
+        want_o[a] = first_valid_q[a] && !mine_q[a] && !next_up_q[a] && !nowhere[a]
             && (old_q[a] || closed[a]);
       end
     end
   end
 
-  assign want_outlet_o = (6 * 7)'(first_outlet);
+  assign want_outlet_o = (6 * OutletW)'(first_outlet);
 
   // ---------------------------------------------------------------- pick
   // The offer.
   logic offer_q, ok_q;
-  logic [CHANNELS-1:0] chan_q;
-  logic [ChanW-1:0] chan_index_q;
-  alcor_abi_pkg::way_t way_q;
-  logic [1:0] class_q;
+  logic [CHANNELS-1:0] chan;
+  logic [ChanW-1:0] chan_index;
+  // Way of the phit on offer, which is the first of its channel.
+  way_t way_q;
+  logic [1:0] offer_class;
 
   logic [CHANNELS-1:0] able, other;
-  logic still_ok, follows;
-  // Outlet of the offer.
-  alcor_abi_pkg::outlet_t outlet;
+  logic still_ok, drops;
 
-  assign grant = grant_i || (offer_q && way_q.port == RouterNowhere);
-  assign outlet = {way_q.port, class_q, way_q.dateline};
+  assign drops = offer_q && way_q.outlet == Nowhere;
+  assign grant = grant_i || drops;
+  assign offer_class = (CHANNELS == 1) ? 2'(CLASS) : 2'(chan_index >> 1);
 
-  // Of the channel on offer the phit behind is looked at, as if the offer were granted. It may follow
-  // where the offer goes if the packet goes on, and where it begins one if nobody waits to be next.
-  always_comb begin
-    able = '0;
-    closed = '0;
-    still_ok = 1'b0;
-    follows = 1'b0;
-    if (`ALCOR_AWAKE(first_valid_q != '0)) begin
-      follows = outlets_i.unreserved[outlet] && !awaited_i[way_q.port];
-      for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (`ALCOR_AWAKE(first_valid_q[a])) begin
-          closed[a] = !outlets_i.unlocked[first_outlet[a]] || !outlets_i.unreserved[first_outlet[a]];
-          able[a] = first_valid_q[a] && outlets_i.credits[first_outlet[a]]
-              && (!closed[a] || mine_q[a] || (next_up_q[a] && outlets_i.unlocked[first_outlet[a]]));
-        end
-        if (offer_q && chan_q[a]) begin
-          able[a] = second_valid_q[a] && (outlets_i.open[second_outlet[a]]
-              || (outlets_i.credits[second_outlet[a]]
-                  && (!way_q.last || (second_outlet[a] == outlet && follows))));
-        end
-      end
-      still_ok = outlets_i.credits[outlet] && ((outlets_i.unlocked[outlet] && outlets_i.unreserved[outlet])
-          || (mine_q & chan_q) != '0 || ((next_up_q & chan_q) != '0 && outlets_i.unlocked[outlet]));
-    end
-  end
+  // Of the channel on offer the phit behind is looked at, as if the offer were granted.
+  assign able = offer_q ? (first_able & ~chan) | (second_able & chan) : first_able;
+  assign still_ok = (first_able & chan) != '0;
 
   // `other` is for the case that the offer is not granted.
-  assign other = able & ~chan_q;
+  assign other = able & ~chan;
 
   always_comb begin
     await_o = '0;
     if (`ALCOR_AWAKE(first_valid_q != '0)) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
         // A phit that is on offer and may go is about to leave, and waits for no other phit.
-        if (first_valid_q[a] && !mine_q[a] && !(offer_q && ok_q && chan_q[a])) begin
+        if (first_valid_q[a] && !mine_q[a] && !nowhere[a] && !(offer_q && ok_q && chan[a])) begin
           await_o[first_port[a]] = 1'b1;
         end
       end
@@ -251,8 +264,7 @@ module switch_router_input #(
   end
 
   // The choice: with the offer granted, or none made, and with it not granted.
-  logic [CHANNELS-1:0] next, next_other;
-  alcor_abi_pkg::way_t next_way, next_other_way;
+  logic [WayW-1:0] next_way, next_other_way;
   logic take, load;
   // Of the channel on offer, the phit behind is the one to choose.
   logic [CHANNELS-1:0][WayW-1:0] ways;
@@ -261,7 +273,7 @@ module switch_router_input #(
     ways = first_q;
     if (offer_q) begin
       for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (chan_q[a]) ways[a] = second_q[a];
+        if (chan[a]) ways[a] = second_q[a];
       end
     end
   end
@@ -269,9 +281,13 @@ module switch_router_input #(
   if (CHANNELS == 6) begin : g_pairs
     // Of each class, the channel that was chosen last; channels behind the last choice.
     logic [2:0] odd_was_last_q;
+    logic [5:0] next, next_other, chan_q;
+    logic [2:0] next_index, next_other_index, chan_index_q;
     logic [5:0] mask_q, next_mask, next_other_mask;
 
-    switch_router_choice u_next (
+    switch_router_choice #(
+        .WAY_W(WayW)
+    ) u_next (
         .able_i        (able),
         .way_i         (ways),
         .odd_was_last_i(odd_was_last_q),
@@ -281,7 +297,9 @@ module switch_router_input #(
         .mask_o        (next_mask)
     );
 
-    switch_router_choice u_next_other (
+    switch_router_choice #(
+        .WAY_W(WayW)
+    ) u_next_other (
         .able_i        (other),
         .way_i         (first_q),
         .odd_was_last_i(odd_was_last_q),
@@ -293,44 +311,46 @@ module switch_router_input #(
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) odd_was_last_q <= '0;
-      else if (grant) odd_was_last_q[class_q] <= chan_index_q[0];
+      else if (grant) odd_was_last_q[offer_class] <= chan_index_q[0];
     end
+
+    always_comb begin
+      next_index = '0;
+      next_other_index = '0;
+      if (`ALCOR_AWAKE(able != '0)) begin
+        for (int unsigned a = 0; a < 6; a++) begin
+          if (next[a]) next_index |= 3'(a);
+          if (next_other[a]) next_other_index |= 3'(a);
+        end
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (able != '0 && load) begin
+        chan_q <= take ? next : next_other;
+        chan_index_q <= take ? next_index : next_other_index;
+      end
+    end
+
+    assign chan = chan_q;
+    assign chan_index = chan_index_q;
 
     always_ff @(posedge clk_i) begin
       if (!rst_ni) mask_q <= '0;
       else if (able != '0 && load) mask_q <= take ? next_mask : next_other_mask;
     end
   end else begin : g_no_pair
-    assign next = able;
-    assign next_other = other;
+    assign chan = 1'b1;
+    assign chan_index = 1'b0;
     assign next_way = ways[0];
     assign next_other_way = first_q[0];
   end
 
   // The grant comes late in the cycle: both cases are worked out before it.
   logic keep;
-  logic [ChanW-1:0] next_index, next_other_index;
-  logic [1:0] next_class, next_other_class;
-
-  always_comb begin
-    next_index = '0;
-    next_other_index = '0;
-    next_class = 2'(CLASS);
-    next_other_class = 2'(CLASS);
-    if (`ALCOR_AWAKE(able != '0)) begin
-      for (int unsigned a = 0; a < CHANNELS; a++) begin
-        if (next[a]) next_index |= ChanW'(a);
-        if (next_other[a]) next_other_index |= ChanW'(a);
-      end
-      if (CHANNELS > 1) begin
-        next_class = 2'(next_index >> 1);
-        next_other_class = 2'(next_other_index >> 1);
-      end
-    end
-  end
 
   assign take = !offer_q || grant;
-  assign keep = other == '0 || (ok_q && still_ok && ((old_q | next_up_q) & chan_q) != '0);
+  assign keep = other == '0 || (ok_q && still_ok && ((old_q | next_up_q) & chan) != '0);
   assign load = take || !keep;
 
   always_ff @(posedge clk_i) begin
@@ -348,15 +368,10 @@ module switch_router_input #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (able != '0 && load) begin
-      chan_q <= take ? next : next_other;
-      way_q <= take ? next_way : next_other_way;
-      chan_index_q <= take ? next_index : next_other_index;
-      class_q <= take ? next_class : next_other_class;
-    end
+    if (able != '0 && load) way_q <= take ? next_way : next_other_way;
   end
 
-  assign pop = grant ? chan_q : '0;
+  assign pop = grant ? chan : '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -369,11 +384,9 @@ module switch_router_input #(
     end
   end
 
-  assign offer_o.valid = offer_q && ok_q && way_q.port != RouterNowhere;
-  assign offer_o.outlet = outlet;
-  assign offer_o.dateline = (CHANNELS > 1) && chan_index_q[0];
-  assign offer_o.last = way_q.last;
-  assign offer_o.next = (next_up_q & chan_q) != '0;
+  assign offer_o = {
+    offer_q && ok_q && !drops, offer_class, (CHANNELS > 1) && chan_index[0], (next_up_q & chan) != '0, way_q
+  };
   assign next_o = 6'(next_up_q);
 
   // ---------------------------------------------------------------- phits
@@ -394,9 +407,9 @@ module switch_router_input #(
       third_ptr  = '0;
       third_addr = '0;
       if (`ALCOR_AWAKE(offer_q)) begin
-        read_addr  = {chan_index_q, read_ptr_q[chan_index_q]};
-        third_ptr  = read_ptr_q[chan_index_q] + PtrW'(2);
-        third_addr = {chan_index_q, third_ptr};
+        read_addr  = {chan_index, read_ptr_q[chan_index]};
+        third_ptr  = read_ptr_q[chan_index] + PtrW'(2);
+        third_addr = {chan_index, third_ptr};
       end
     end
   end
@@ -428,12 +441,12 @@ module switch_router_input #(
   always_ff @(posedge clk_i) credit_q <= rst_ni ? grant : 1'b0;
 
   always_ff @(posedge clk_i) begin
-    if (grant) credit_vc_q <= 3'(chan_index_q);
+    if (grant) credit_vc_q <= 3'(chan_index);
   end
 
   assign credit_o = credit_q;
   assign credit_vc_o = credit_vc_q;
-  assign drop_o = offer_q && way_q.port == RouterNowhere && way_q.last;
+  assign drop_o = drops && way_q.last;
   assign empty_o = first_valid_q == '0;
 
   // Of the channel that a phit comes to or leaves, not of all: that costs simulations less.
@@ -442,13 +455,13 @@ module switch_router_input #(
 
   `ALCOR_IMPLIES(a_credit_kept, push_i, count_q[push_index] != (PtrW + 1)'(DEPTH))
   `ALCOR_IMPLIES(a_count_first, push_i, first_valid_q[push_index] == (count_q[push_index] != '0))
-  `ALCOR_IMPLIES(a_pop_has_phit, grant, count_q[chan_index_q] != '0)
+  `ALCOR_IMPLIES(a_pop_has_phit, grant, count_q[chan_index] != '0)
   `ALCOR_IMPLIES(a_count_second, grant,
-                 second_valid_q[chan_index_q] == (count_q[chan_index_q] > (PtrW + 1)'(1)))
+                 second_valid_q[chan_index] == (count_q[chan_index] > (PtrW + 1)'(1)))
   `ALCOR_IMPLIES(a_channel_exists, push_i, int'(push_vc_i) < int'(CHANNELS))
-  `ALCOR_IMPLIES(a_offer_onehot, offer_q, chan_q == CHANNELS'(1) << chan_index_q)
-  `ALCOR_IMPLIES(a_offer_is_first, offer_q, (chan_q & first_valid_q) != '0)
-  `ALCOR_IMPLIES(a_grant_if_tried, grant_i, offer_o.valid)
+  `ALCOR_IMPLIES(a_offer_onehot, offer_q, chan == CHANNELS'(1) << chan_index)
+  `ALCOR_IMPLIES(a_offer_is_first, offer_q, (chan & first_valid_q) != '0 && way_q == first_q[chan_index])
+  `ALCOR_IMPLIES(a_grant_if_tried, grant_i, offer_q && ok_q && !drops)
   `ALCOR_ASSERT(a_reserved_once, (reserve_i[CHANNELS-1:0] & next_up_q) == '0)
   `ALCOR_ASSERT(a_next_has_not_begun, (next_up_q & mine_q) == '0)
   `ALCOR_ASSERT(a_next_waits, (next_up_q & ~first_valid_q) == '0)

@@ -105,7 +105,7 @@ module switch_router_links #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) control_o <= 1'b0;
     else control_o <= comes != '0;
-    if (comes != '0) control_data_o <= data;
+    control_data_o <= data;
   end
 
   `ALCOR_IMPLIES(a_control_in_gap, control_q[1], pass_i == '0)

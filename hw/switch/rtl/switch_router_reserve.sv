@@ -1,8 +1,6 @@
 `include "assertions.svh"
 `include "simulation.svh"
 
-import alcor_abi_pkg::*;
-
 /// Reservation of output channels for packets that wait. Reservations make the router free of
 /// starvation.
 ///
@@ -14,43 +12,53 @@ import alcor_abi_pkg::*;
 ///
 /// A reservation follows its visit by two cycles, and is void if its packet has left in between.
 module switch_router_reserve #(
-    /// Inputs, and as many outputs.
-    parameter int unsigned PORTS = 11,
-    /// Those of them, the first, that are links.
-    parameter int unsigned LINKS = 6
+    /// Link ports.
+    parameter int unsigned LINKS = 6,
+    /// Stages of the collective unit.
+    parameter int unsigned STAGES = 3,
+    /// Inputs: links, requests, replies, stages; derived, not to be set.
+    localparam int unsigned Ports = LINKS + 2 + STAGES,
+    /// Bits of an outlet's number in its class; derived, not to be set.
+    localparam int unsigned OutletW = $clog2(2 * LINKS + STAGES + 1),
+    /// Outlets of all classes; derived, not to be set.
+    localparam int unsigned All = 6 * LINKS + 2 + STAGES
 ) (
     /// Clock.
-    input  logic                       clk_i,
+    input  logic                               clk_i,
     /// Synchronous reset, active low.
-    input  logic                       rst_ni,
+    input  logic                               rst_ni,
     /// By input and its channel: a packet waits to begin. A local input has channel 0 alone.
-    input  logic [PORTS-1:0][5:0]      want_i,
-    /// By input and its channel: outlet of its first phit.
-    input  logic [PORTS-1:0][5:0][6:0] outlet_i,
+    input  logic [Ports-1:0][5:0]              want_i,
+    /// By input and its channel: outlet of its first phit, by its number in the class.
+    input  logic [Ports-1:0][5:0][OutletW-1:0] outlet_i,
     /// By input and its channel: has a reservation.
-    input  logic [PORTS-1:0][5:0]      next_i,
-    /// By outlet: the outlet is not reserved.
-    input  logic [127:0]               unreserved_i,
-    /// An outlet is reserved.
-    output logic                       reserve_o,
-    /// The outlet.
-    output alcor_abi_pkg::outlet_t     reserve_outlet_o,
+    input  logic [Ports-1:0][5:0]              next_i,
+    /// By outlet: the outlet is reserved.
+    input  logic [All-1:0]                     reserved_i,
+    /// By outlet, pulse: the outlet is reserved for a packet.
+    output logic [All-1:0]                     reserve_o,
     /// By input and its channel, pulse: the reservation is for this channel.
-    output logic [PORTS-1:0][5:0]      reserve_for_o,
-    /// The reservation of an outlet is void.
-    output alcor_abi_pkg::outlet_pulse_t cancel_o
+    output logic [Ports-1:0][5:0]              reserve_for_o,
+    /// By outlet: the outlet has no reservation, or a void one.
+    output logic [All-1:0]                     cancel_o
 );
 
   // Input channels of a class: {input, dateline bit}.
-  localparam int unsigned Channels = 2 * PORTS;
+  localparam int unsigned Channels = 2 * Ports;
   localparam int unsigned IdW = $clog2(Channels);
+  // Outlets of a class below the highest one.
+  localparam int unsigned Numbers = 2 * LINKS + 1;
+  localparam int unsigned PlaceW = $clog2(All);
 
   // ---------------------------------------------------------------- walk
   logic [3:0] port_q;
   logic [2:0] channel_q;
   logic some;
   logic visit_d, visit_q;
-  alcor_abi_pkg::outlet_t outlet_d, outlet_q;
+  // The outlet that is wanted: its class, its number in the class, and its place among all outlets.
+  logic [1:0] class_d, class_q;
+  logic [OutletW-1:0] outlet_d, outlet_q;
+  logic [PlaceW-1:0] place_d, place_q;
 
   assign some = want_i != '0;
 
@@ -59,7 +67,7 @@ module switch_router_reserve #(
     visit_d = 1'b0;
     outlet_d = '0;
     if (`ALCOR_AWAKE(some)) begin
-      for (int unsigned i = 0; i < PORTS; i++) begin
+      for (int unsigned i = 0; i < Ports; i++) begin
         for (int unsigned a = 0; a < ((i < LINKS) ? 6 : 1); a++) begin
           if (port_q == 4'(i) && channel_q == 3'(a)) begin
             visit_d |= want_i[i][a];
@@ -68,6 +76,12 @@ module switch_router_reserve #(
         end
       end
     end
+  end
+
+  always_comb begin
+    if (32'(port_q) < LINKS) class_d = channel_q[2:1];
+    else class_d = (32'(port_q) < LINKS + 2) ? 2'(32'(port_q) - LINKS) : 2'd2;
+    place_d = PlaceW'(32'(class_d) * Numbers + 32'(outlet_d));
   end
 
   always_ff @(posedge clk_i) begin
@@ -82,41 +96,44 @@ module switch_router_reserve #(
           channel_q <= channel_q + 1'b1;
         end else begin
           channel_q <= '0;
-          port_q <= (port_q == 4'(PORTS - 1)) ? '0 : port_q + 1'b1;
+          port_q <= (port_q == 4'(Ports - 1)) ? '0 : port_q + 1'b1;
         end
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (`ALCOR_AWAKE(some)) outlet_q <= outlet_d;
+    if (`ALCOR_AWAKE(some)) begin
+      class_q  <= class_d;
+      outlet_q <= outlet_d;
+      place_q  <= place_d;
+    end
   end
 
   // ---------------------------------------------------------------- choice among the inputs that wait for that channel
   // The input that each outlet was last reserved for; the next turn begins behind it. The memory has no reset, so
   // `written_q` has a bit for each outlet whose entry was written since reset. The entries of the others read as 0.
   (* ram_style = "distributed" *)
-  logic [IdW-1:0] last_q[128];
-  logic [127:0] written_d, written_q;
+  logic [IdW-1:0] last_q[All];
+  logic [All-1:0] written_d, written_q;
   logic last_written_q;
   logic [IdW-1:0] last;
 
-  always_comb begin
-    written_d = written_q;
-    if (reserve_o) written_d[outlet_q] = 1'b1;
-  end
+  logic reserve;
+
+  assign written_d = written_q | reserve_o;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       written_q <= '0;
       last_written_q <= 1'b0;
-    end else if (`ALCOR_AWAKE(some || reserve_o)) begin
+    end else if (`ALCOR_AWAKE(some || reserve)) begin
       written_q <= written_d;
-      last_written_q <= written_d[outlet_d];
+      last_written_q <= written_d[place_d];
     end
   end
 
-  assign last = last_written_q ? last_q[outlet_q] : '0;
+  assign last = last_written_q ? last_q[place_q] : '0;
 
   logic [Channels-1:0] wants, chosen, behind;
   logic [Channels-1:0] urgent, upto, upto_urgent;
@@ -125,9 +142,11 @@ module switch_router_reserve #(
   always_comb begin
     wants = '0;
     if (`ALCOR_AWAKE(visit_q)) begin
-      for (int unsigned i = 0; i < PORTS; i++) begin
+      for (int unsigned i = 0; i < Ports; i++) begin
         for (int unsigned a = 0; a < ((i < LINKS) ? 6 : 1); a++) begin
-          if (want_i[i][a] && outlet_i[i][a] == outlet_q) wants[2*i+a%2] = 1'b1;
+          if (want_i[i][a] && outlet_i[i][a] == outlet_q && class_q == 2'((i < LINKS) ? a / 2 : (i < LINKS + 2) ? i - LINKS : 2)) begin
+            wants[2*i+a%2] = 1'b1;
+          end
         end
       end
     end
@@ -163,15 +182,15 @@ module switch_router_reserve #(
     end
   end
 
-  assign reserve_o = visit_q && wants != '0 && unreserved_i[outlet_q];
-  assign reserve_outlet_o = outlet_q;
+  assign reserve = visit_q && wants != '0 && !reserved_i[place_q];
+  assign reserve_o = reserve ? All'(1) << place_q : '0;
 
   always_comb begin
     reserve_for_o = '0;
-    if (reserve_o) begin
-      for (int unsigned i = 0; i < PORTS; i++) begin
+    if (reserve) begin
+      for (int unsigned i = 0; i < Ports; i++) begin
         for (int unsigned a = 0; a < 6; a++) begin
-          if (i < LINKS) reserve_for_o[i][a] = chosen[2*i+a%2] && 2'(a / 2) == outlet_q.channel.class_;
+          if (i < LINKS) reserve_for_o[i][a] = chosen[2*i+a%2] && 2'(a / 2) == class_q;
           else if (a == 0) reserve_for_o[i][a] = chosen[2*i];
         end
       end
@@ -179,25 +198,24 @@ module switch_router_reserve #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (reserve_o) last_q[outlet_q] <= chosen_id;
+    if (reserve) last_q[place_q] <= chosen_id;
   end
 
   // ---------------------------------------------------------------- was it still there?
-  logic check_q;
-  alcor_abi_pkg::outlet_t check_outlet_q;
-  logic [PORTS-1:0][5:0] check_for_q;
-
-  always_ff @(posedge clk_i) check_q <= rst_ni ? reserve_o : 1'b0;
+  // The reservation that was made last. It is void if its packet has no reservation a cycle later. Once the packet has left,
+  // the outlet is not reserved, and a pulse changes nothing.
+  logic [PlaceW-1:0] check_place_q;
+  logic [Ports-1:0][5:0] check_for_q;
 
   always_ff @(posedge clk_i) begin
-    if (reserve_o) begin
-      check_outlet_q <= outlet_q;
-      check_for_q    <= reserve_for_o;
+    if (reserve) begin
+      check_place_q <= place_q;
+      check_for_q   <= reserve_for_o;
     end
   end
 
-  assign cancel_o = {check_q && (next_i & check_for_q) == '0, check_outlet_q};
+  assign cancel_o = ((next_i & check_for_q) == '0) ? All'(1) << check_place_q : '0;
 
-  `ALCOR_IMPLIES(a_reserved_for_one, reserve_o, $onehot(reserve_for_o))
+  `ALCOR_IMPLIES(a_reserved_for_one, reserve, $onehot(reserve_for_o))
 
 endmodule
