@@ -65,9 +65,9 @@ macro_rules! tests {
 }
 tests! {
     smallest: SMALL, random;
-    narrow: NARROW, random latency room throughput turns turns_of_a_pair turns_of_an_input turns_of_packets waiting_packet_is_next classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped;
+    narrow: NARROW, random latency room throughput turns turns_of_a_pair turns_after_a_pause turns_of_an_input turns_of_packets waiting_packet_is_next classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped forwarding_table;
     middle: MIDDLE, random;
-    large: LARGE, random latency room throughput neighbours_without_credits turns turns_of_a_pair turns_of_channels turns_of_an_input turns_of_packets classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped;
+    large: LARGE, random latency room throughput neighbours_without_credits turns turns_of_a_pair turns_of_channels turns_of_an_input turns_of_packets classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped forwarding_table;
 }
 
 /// Members of `link_flow_t`.
@@ -908,26 +908,32 @@ fn throughput(config: Config) {
             (0..config.ports()).for_each(|port| drop(rig.take_arrivals(port)));
         }
     }
-    // Local ports to links and links to local ports, concurrently: local k and link k exchange.
-    let pairs = locals.min(links);
-    for length in [1, 3] {
+    // Local ports to links and links to local ports, concurrently, as many local ports at a time as there are links.
+    let rounds = (0..locals)
+        .step_by(links)
+        .flat_map(|first| [(first, 1), (first, 3)]);
+    for (first, length) in rounds {
+        let pairs: Vec<(usize, usize)> = (first..locals.min(first + links))
+            .map(|local| (local, local - first))
+            .collect();
         for _ in 0..cycles {
-            for k in 0..pairs {
-                let class = Config::class(k);
-                rig.keep_busy((links + k, 0), Some(k), length);
+            for &(local, link) in &pairs {
+                let class = Config::class(local);
+                rig.keep_busy((links + local, 0), Some(link), length);
                 let dest = rig.rank_to(None);
-                while rig.lines[k][2 * class].queue.len() < 20 {
-                    rig.send((k, 2 * class), dest, k.saturating_sub(2), length);
+                while rig.lines[link][2 * class].queue.len() < 20 {
+                    rig.send((link, 2 * class), dest, local.saturating_sub(2), length);
                 }
             }
             rig.cycle();
         }
-        let ports = (0..pairs).chain(links..links + pairs);
         assert_no_bubbles(
             &mut rig,
-            ports,
+            pairs
+                .iter()
+                .flat_map(|&(local, link)| [link, links + local]),
             cycles,
-            &format!("local ports, length {length}"),
+            &format!("local ports from {first} on, length {length}"),
         );
         rig.drain();
         (0..config.ports()).for_each(|port| drop(rig.take_arrivals(port)));
@@ -1118,6 +1124,44 @@ fn turns_of_channels(config: Config) {
         );
         rig.drain_and_forget();
     }
+}
+
+/// Two channels of a link that are asked for at the same time, after a pause, are first in turns.
+fn turns_after_a_pause(config: Config) {
+    let mut rig = Rig::with_dateline(config, Random::new("switch_router pause"), 0);
+    for to in 0..config.links {
+        let dest = rig.rank_to(Some(to));
+        let head = Phit {
+            header: dest as u64,
+            ..Phit::default()
+        };
+        let channel = |from: Place| rig.route(from, head).map(|place| place.1);
+        let sources: Vec<(Place, usize)> = rig
+            .places()
+            .into_iter()
+            .filter_map(|from| Some((from, channel(from)?)))
+            .collect();
+        let pairs = sources
+            .iter()
+            .flat_map(|a| sources.iter().map(move |b| (*a, *b)))
+            .filter(|(a, b)| a.0.0 < b.0.0 && a.1 != b.1);
+        for ((a, _), (b, _)) in pairs {
+            let mut firsts = Vec::new();
+            for _ in 0..6 {
+                rig.send(a, dest, 0, 1);
+                rig.send(b, dest, 0, 1);
+                rig.run(12);
+                let arrivals = rig.take_arrivals(to);
+                assert_eq!(arrivals.len(), 2, "to {to}, from {a:?} and {b:?}");
+                firsts.push(arrivals[0].from);
+            }
+            assert!(
+                firsts.windows(2).all(|two| two[0] != two[1]),
+                "to {to}: first are {firsts:?}"
+            );
+        }
+    }
+    rig.drain();
 }
 
 /// The classes of an input take turns, and so do the two channels of a class, if each channel of the input has a
@@ -1593,6 +1637,31 @@ fn control(config: Config) {
         );
     }
     rig.drain();
+}
+
+/// An entry of the forwarding table is valid once it has been written, until the next reset. A write for a rank beyond
+/// the table changes nothing.
+fn forwarding_table(config: Config) {
+    let mut rig = Rig::new(config, "switch_router forwarding_table");
+    let (links, dests) = (config.links, config.dests);
+    for absent in (0..dests).step_by(dests.div_ceil(8)) {
+        rig.dut.reset();
+        for rank in 0..256 {
+            let link = rig.rng.random_range(0..=links as u64);
+            let port = if link < links as u64 { link } else { HERE };
+            if rank != absent {
+                rig.write_forward(rank, port);
+            }
+            if rank < dests {
+                rig.forward[rank] = (rank != absent).then_some(port);
+            }
+        }
+        for rank in 0..256 {
+            rig.send((0, 0), rank, 0, 1);
+            rig.send((links, 0), rank, 0, 1);
+        }
+        rig.drain();
+    }
 }
 
 /// Phits without a destination are dropped at full rate. Their credits are returned, and the drops
