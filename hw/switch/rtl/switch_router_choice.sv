@@ -48,7 +48,7 @@ module switch_router_choice #(
         if (win[c]) way_o |= odd[c] ? way_i[2*c+1] : way_i[2*c];
       end
       mask_o = {
-        win != '0 && !(win[2] && odd[2]), win[1] || win[0],
+        !(win[2] && odd[2]), win[1] || win[0],
         win[0] || (win[1] && !odd[1]), win[0], win[0] && !odd[0], 1'b0
       };
     end

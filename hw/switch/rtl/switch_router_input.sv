@@ -192,8 +192,8 @@ module switch_router_input #(
     assign first_outlet[a] = first.outlet;
     assign nowhere[a] = first.outlet == Nowhere;
     // Local outputs of a class are behind those of the classes below.
-    assign first_port[a] = (32'(first.outlet) < 2 * LINKS) ? PortW'(first.outlet >> 1)
-                                                          : PortW'(32'(first.outlet) + Class - LINKS);
+    assign first_port[a] = (first.outlet < OutletW'(2 * LINKS)) ? PortW'(first.outlet >> 1)
+                                                                : PortW'(first.outlet) - PortW'(LINKS - Class);
 
     always_comb begin
       unlocked = 1'b0;

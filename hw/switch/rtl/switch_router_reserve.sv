@@ -81,7 +81,7 @@ module switch_router_reserve #(
   always_comb begin
     if (32'(port_q) < LINKS) class_d = channel_q[2:1];
     else class_d = (32'(port_q) < LINKS + 2) ? 2'(32'(port_q) - LINKS) : 2'd2;
-    place_d = PlaceW'(32'(class_d) * Numbers + 32'(outlet_d));
+    place_d = PlaceW'(outlet_d) + ((class_d == 2'd0) ? '0 : (class_d == 2'd1) ? PlaceW'(Numbers) : PlaceW'(2 * Numbers));
   end
 
   always_ff @(posedge clk_i) begin
