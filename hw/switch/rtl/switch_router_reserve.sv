@@ -18,8 +18,10 @@ module switch_router_reserve #(
     parameter int unsigned STAGES = 3,
     /// Inputs: links, requests, replies, stages; derived, not to be set.
     localparam int unsigned Ports = LINKS + 2 + STAGES,
-    /// Bits of an outlet's number in its class; derived, not to be set.
-    localparam int unsigned OutletW = $clog2(2 * LINKS + STAGES + 1),
+    /// Numbers of a class's outlets; derived, not to be set.
+    localparam int unsigned Outlets = 2 * LINKS + STAGES + 1,
+    /// Bits of such a number; derived, not to be set.
+    localparam int unsigned OutletW = $clog2(Outlets),
     /// Outlets of all classes; derived, not to be set.
     localparam int unsigned All = 6 * LINKS + 2 + STAGES
 ) (
@@ -48,17 +50,15 @@ module switch_router_reserve #(
   localparam int unsigned IdW = $clog2(Channels);
   // Outlets of a class below the highest one.
   localparam int unsigned Numbers = 2 * LINKS + 1;
-  localparam int unsigned PlaceW = $clog2(All);
 
   // ---------------------------------------------------------------- walk
   logic [3:0] port_q;
   logic [2:0] channel_q;
   logic some;
   logic visit_d, visit_q;
-  // The outlet that is wanted: its class, its number in the class, and its place among all outlets.
+  // The outlet that is wanted: its class, and its number in the class.
   logic [1:0] class_d, class_q;
   logic [OutletW-1:0] outlet_d, outlet_q;
-  logic [PlaceW-1:0] place_d, place_q;
 
   assign some = want_i != '0;
 
@@ -81,8 +81,18 @@ module switch_router_reserve #(
   always_comb begin
     if (32'(port_q) < LINKS) class_d = channel_q[2:1];
     else class_d = (32'(port_q) < LINKS + 2) ? 2'(32'(port_q) - LINKS) : 2'd2;
-    place_d = PlaceW'(outlet_d) + ((class_d == 2'd0) ? '0 : (class_d == 2'd1) ? PlaceW'(Numbers) : PlaceW'(2 * Numbers));
   end
+
+  // The bit of an outlet.
+  function automatic logic bit_of(input logic [All-1:0] outlets, input logic [1:0] class_, input logic [OutletW-1:0] outlet);
+    logic [Outlets-1:0] state;
+    unique case (class_)
+      2'd0: state = Outlets'(outlets[0+:Numbers]);
+      2'd1: state = Outlets'(outlets[Numbers+:Numbers]);
+      default: state = Outlets'(outlets[2*Numbers+:Outlets-1]);
+    endcase
+    bit_of = state[outlet];
+  endfunction
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -106,7 +116,6 @@ module switch_router_reserve #(
     if (`ALCOR_AWAKE(some)) begin
       class_q  <= class_d;
       outlet_q <= outlet_d;
-      place_q  <= place_d;
     end
   end
 
@@ -114,7 +123,7 @@ module switch_router_reserve #(
   // The input that each outlet was last reserved for; the next turn begins behind it. The memory has no reset, so
   // `written_q` has a bit for each outlet whose entry was written since reset. The entries of the others read as 0.
   (* ram_style = "distributed" *)
-  logic [IdW-1:0] last_q[All];
+  logic [IdW-1:0] last_q[4<<OutletW];
   logic [All-1:0] written_d, written_q;
   logic last_written_q;
   logic [IdW-1:0] last;
@@ -129,11 +138,11 @@ module switch_router_reserve #(
       last_written_q <= 1'b0;
     end else if (`ALCOR_AWAKE(some || reserve)) begin
       written_q <= written_d;
-      last_written_q <= written_d[place_d];
+      last_written_q <= bit_of(written_d, class_d, outlet_d);
     end
   end
 
-  assign last = last_written_q ? last_q[place_q] : '0;
+  assign last = last_written_q ? last_q[{class_q, outlet_q}] : '0;
 
   logic [Channels-1:0] wants, chosen, behind;
   logic [Channels-1:0] urgent, upto, upto_urgent;
@@ -182,8 +191,13 @@ module switch_router_reserve #(
     end
   end
 
-  assign reserve = visit_q && wants != '0 && !reserved_i[place_q];
-  assign reserve_o = reserve ? All'(1) << place_q : '0;
+  assign reserve = visit_q && wants != '0 && !bit_of(reserved_i, class_q, outlet_q);
+
+  for (genvar c = 0; c < 3; c++) begin : g_class
+    for (genvar k = 0; k < ((c < 2) ? Numbers : Outlets - 1); k++) begin : g_outlet
+      assign reserve_o[c*Numbers+k] = reserve && class_q == 2'(c) && outlet_q == OutletW'(k);
+    end
+  end
 
   always_comb begin
     reserve_for_o = '0;
@@ -198,23 +212,23 @@ module switch_router_reserve #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (reserve) last_q[place_q] <= chosen_id;
+    if (reserve) last_q[{class_q, outlet_q}] <= chosen_id;
   end
 
   // ---------------------------------------------------------------- was it still there?
   // The reservation that was made last. It is void if its packet has no reservation a cycle later. Once the packet has left,
   // the outlet is not reserved, and a pulse changes nothing.
-  logic [PlaceW-1:0] check_place_q;
+  logic [All-1:0] check_q;
   logic [Ports-1:0][5:0] check_for_q;
 
   always_ff @(posedge clk_i) begin
     if (reserve) begin
-      check_place_q <= place_q;
-      check_for_q   <= reserve_for_o;
+      check_q     <= reserve_o;
+      check_for_q <= reserve_for_o;
     end
   end
 
-  assign cancel_o = ((next_i & check_for_q) == '0) ? All'(1) << check_place_q : '0;
+  assign cancel_o = ((next_i & check_for_q) == '0) ? check_q : '0;
 
   `ALCOR_IMPLIES(a_reserved_for_one, reserve, $onehot(reserve_for_o))
 
