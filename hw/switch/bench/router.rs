@@ -65,7 +65,7 @@ macro_rules! tests {
 }
 tests! {
     smallest: SMALL, random;
-    narrow: NARROW, random latency room throughput turns turns_of_a_pair turns_after_a_pause turns_of_an_input turns_of_packets waiting_packet_is_next classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped forwarding_table;
+    narrow: NARROW, random latency room throughput turns turns_of_a_pair turns_after_a_pause turns_of_an_input turns_of_packets packets_follow waiting_packet_is_next reservations_do_not_meet classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped forwarding_table;
     middle: MIDDLE, random;
     large: LARGE, random latency room throughput neighbours_without_credits turns turns_of_a_pair turns_of_channels turns_of_an_input turns_of_packets classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped forwarding_table;
 }
@@ -1264,6 +1264,30 @@ impl Rig {
         outlets
     }
 
+    /// Fills the queues of sources with packets.
+    fn fill(&mut self, sources: &[Place], dest: usize, stage: usize, length: usize) {
+        for &from in sources {
+            while self.lines[from.0][from.1].queue.len() < 4 * length {
+                self.send(from, dest, stage, length);
+            }
+        }
+    }
+
+    /// Runs while the given sources send packets.
+    fn send_for(
+        &mut self,
+        cycles: u64,
+        sources: &[Place],
+        dest: usize,
+        stage: usize,
+        length: usize,
+    ) {
+        for _ in 0..cycles {
+            self.fill(sources, dest, stage, length);
+            self.cycle();
+        }
+    }
+
     /// The sources of the packets that have left at a port since the last call.
     fn take_packets(&mut self, port: usize) -> Vec<Place> {
         let mut arrivals = self.take_arrivals(port);
@@ -1348,6 +1372,100 @@ fn waiting_packet_is_next(config: Config) {
         }
         rig.drain();
     }
+}
+
+/// Packets of one input channel follow each other without a gap after another channel has sent to the same output.
+/// Short packets of two inputs share the output.
+fn packets_follow(config: Config) {
+    let cycles = 60;
+    for dateline in [0, (1 << config.links) - 1] {
+        let mut rig = Rig::with_dateline(config, Random::new("switch_router follow"), dateline);
+        for outlet in rig.outlets() {
+            let Outlet {
+                port,
+                dest,
+                stage,
+                sources,
+            } = outlet;
+            let pairs = sources
+                .iter()
+                .flat_map(|&before| sources.iter().map(move |&from| (before, from)));
+            for (before, from) in pairs.filter(|(before, from)| before != from) {
+                rig.send(before, dest, stage, 2);
+                rig.run(12);
+                rig.take_arrivals(port);
+                rig.send_for(cycles, &[from], dest, stage, 3);
+                assert_no_bubbles(
+                    &mut rig,
+                    [port].into_iter(),
+                    cycles,
+                    &format!("{from:?} after {before:?}"),
+                );
+                rig.drain_and_forget();
+                // Channels of one link get phits at random.
+                if before.0 == from.0 {
+                    continue;
+                }
+                rig.send_for(cycles, &[before, from], dest, stage, 2);
+                let packets = rig.take_packets(port);
+                let share = packets.iter().filter(|&&at| at == from).count();
+                assert!(
+                    share.abs_diff(packets.len() - share) <= 2,
+                    "port {port}, from {before:?} and {from:?}: {packets:?}"
+                );
+                rig.drain_and_forget();
+            }
+        }
+    }
+}
+
+/// A reservation of one outlet stays when that of another one ends.
+fn reservations_do_not_meet(config: Config) {
+    let mut rig = Rig::with_dateline(config, Random::new("switch_router two"), 0);
+    let visits = rig.places().len();
+    let length = 2 * visits + 60;
+    let outlets = rig.outlets();
+    let pairs = (0..outlets.len()).flat_map(|a| (0..outlets.len()).map(move |b| (a, b)));
+    for (a, b) in pairs.filter(|(a, b)| a != b) {
+        let (a, b) = (&outlets[a], &outlets[b]);
+        let first: Vec<Place> = a.sources[..2].to_vec();
+        let mut second = b.sources.clone();
+        second.retain(|from| !first.contains(from));
+        if second.len() < 3 {
+            continue;
+        }
+        for (waits, late) in [(second[1], second[2]), (second[2], second[1])] {
+            let keeper = second[0];
+            rig.send(first[0], a.dest, a.stage, length);
+            rig.send(keeper, b.dest, b.stage, length + 60);
+            rig.run(10);
+            rig.send(first[1], a.dest, a.stage, 2);
+            rig.send(waits, b.dest, b.stage, 2);
+            while rig.arrivals[a.port]
+                .iter()
+                .filter(|arrival| arrival.is_last)
+                .count()
+                < 2
+            {
+                rig.cycle();
+            }
+            rig.send(late, b.dest, b.stage, 2);
+            while rig.queued() + rig.inside > 0 {
+                rig.cycle();
+            }
+            let mut packets = rig.take_packets(b.port);
+            packets.retain(|from| second.contains(from));
+            assert_eq!(
+                packets,
+                [keeper, waits, late],
+                "ports {} and {}",
+                a.port,
+                b.port
+            );
+            rig.arrivals.iter_mut().for_each(Vec::clear);
+        }
+    }
+    rig.drain();
 }
 
 /// Phits of one class take turns with those of a long packet of another class, if both go to the same link.
@@ -1637,6 +1755,12 @@ fn control(config: Config) {
         );
     }
     rig.drain();
+    for (link, other) in (0..links).flat_map(|link| (1..256).map(move |other| (link, other))) {
+        rig.control_in = Some((link, (key ^ other) << 16));
+        rig.cycle();
+    }
+    rig.run(2);
+    assert_eq!(rig.control_heard, [], "control phits of other runs");
 }
 
 /// An entry of the forwarding table is valid once it has been written, until the next reset. A write for a rank beyond
@@ -1686,6 +1810,26 @@ fn dropped(config: Config) {
             "slow: {phits} phits of channel {vc}"
         );
         rig.drain();
+    }
+    // A phit that is dropped takes a cycle of its input, as any other.
+    for from in rig.places() {
+        for to in (0..links).map(Some).chain([None]) {
+            for _ in 0..cycles {
+                while rig.lines[from.0][from.1].queue.len() < 8 {
+                    rig.send_to(from, to, 1);
+                    rig.send(from, config.dests - 1, 0, 1);
+                }
+                rig.cycle();
+            }
+            let arrived: usize = (0..config.ports())
+                .map(|port| rig.take_arrivals(port).len())
+                .sum();
+            assert!(
+                2 * arrived as u64 + 16 > cycles,
+                "slow: {arrived} phits from {from:?} between others that are dropped"
+            );
+            rig.drain_and_forget();
+        }
     }
     let dest = rig.rank_to(None);
     for stage in config.stages..8 {
