@@ -51,10 +51,13 @@ struct Config {
     head: u64,
     tasks: u64,
     latency: usize,
+    /// Bits of the counters that the host reads, and of the count of outstanding answers.
+    counts: u32,
     /// Whether the ranks have kernels.
     kernel: bool,
 }
 
+/// Usual queues, and counters that benches can count to the end.
 const USUAL: Config = Config {
     payload: 512,
     commands: 64,
@@ -62,6 +65,7 @@ const USUAL: Config = Config {
     head: 16,
     tasks: 16,
     latency: 1,
+    counts: 10,
     kernel: false,
 };
 const SMALLEST: Config = Config {
@@ -71,6 +75,7 @@ const SMALLEST: Config = Config {
     head: 5,
     tasks: 2,
     latency: 3,
+    counts: 32,
     kernel: false,
 };
 
@@ -87,6 +92,9 @@ struct Node {
     commands: u32,
     read_grants: Sink,
     write_grants: Sink,
+    copy_grants: Sink,
+    /// Number of completions that were copied into host memory.
+    copied: u32,
     sinks: [Sink; 2],
     sources: [Source<(u32, bool)>; 2],
     tail: u32,
@@ -143,6 +151,8 @@ struct Page {
     /// Newest values of IRQ_ENABLE, CQ_WAKE and RETIRED_WAKE.
     enable: u32,
     wakes: [u32; 2],
+    /// Newest values of HOST_RING and HOST_RING_HIGH.
+    host_ring: [u32; 2],
     /// The write of this cycle: offset and data.
     write: Option<(u32, u32)>,
     /// Cycle of the first command since the last barrier.
@@ -178,6 +188,11 @@ enum Damage {
     Doubled,
 }
 
+/// Value of a counter of `config.counts` bits.
+fn count(config: Config, value: u32) -> u32 {
+    value & u32::MAX >> (32 - config.counts)
+}
+
 impl Bench {
     fn new(config: Config, name: &'static str) -> Self {
         let mut rng = Random::new(name);
@@ -190,7 +205,8 @@ impl Bench {
             .param("OUT_DEPTH", config.fifo)
             .param("HEAD_DEPTH", config.head)
             .param("MM_DEPTH", config.tasks)
-            .param("MEM_LATENCY", config.latency as u64);
+            .param("MEM_LATENCY", config.latency as u64)
+            .param("COUNT_W", config.counts.into());
         let recipe = if config.kernel {
             recipe.param_bits("KERNEL", 1, 1)
         } else {
@@ -205,6 +221,8 @@ impl Bench {
             commands: 0,
             read_grants: Sink::new(Pace::Always),
             write_grants: Sink::new(Pace::Always),
+            copy_grants: Sink::new(Pace::Always),
+            copied: 0,
             sinks: [Sink::new(Pace::Always), Sink::new(Pace::Always)],
             sources: [Source::new(Pace::Always), Source::new(Pace::Always)],
             tail: 0,
@@ -327,7 +345,8 @@ impl Bench {
         let retired = self.read(at, rank::RETIRED);
         let most = self.config.commands;
         let node = &mut self.nodes[at];
-        let credit = self.floods || node.commands.wrapping_sub(retired) < most;
+        let ahead = count(self.config, node.commands.wrapping_sub(retired));
+        let credit = self.floods || ahead < most;
         let offer = node.host.offer(&mut *self.rng).copied();
         let offer = offer.filter(|&(offset, _)| offset >= 0x400 || credit);
         let command = offer.filter(|&(offset, _)| offset < 0x400);
@@ -437,6 +456,7 @@ impl Bench {
             let node = &mut self.nodes[at];
             let read = node.read_grants.ready(&mut *self.rng);
             let write = node.write_grants.ready(&mut *self.rng);
+            let copy = node.copy_grants.ready(&mut *self.rng);
             // Between a read's grant and its data, the memory may sample the word at any time.
             let landing = node.flight.due().map(|(address, word)| {
                 if self.rng.random() {
@@ -448,6 +468,7 @@ impl Bench {
             self.set(at, "read_rvalid_i", landing.is_some());
             self.set(at, "read_ready_i", read);
             self.set(at, "write_ready_i", write);
+            self.set(at, "copy_ready_i", copy);
             self.set(at, "read_word_i", landing.map_or(noise, u64::from));
             self.set(at, "sync_fire_i", fire);
         }
@@ -458,6 +479,7 @@ impl Bench {
                 self.pass(at, plane, now);
             }
             self.access(at);
+            self.copy(at);
             self.watch(at);
             self.kernel(at);
         }
@@ -578,6 +600,8 @@ impl Bench {
             rank::IRQ_ENABLE => page.enable = data & 0xff,
             rank::CQ_WAKE => page.wakes[0] = data,
             rank::RETIRED_WAKE => page.wakes[1] = data,
+            rank::HOST_RING => page.host_ring[0] = data,
+            rank::HOST_RING_HIGH => page.host_ring[1] = data,
             _ => {}
         }
     }
@@ -595,7 +619,8 @@ impl Bench {
             rank::RX_REPLY_WORDS,
         ]
         .map(|register| self.read(at, register));
-        assert_eq!(words, page.words, "{place}: words");
+        let passed = page.words.map(|words| count(self.config, words));
+        assert_eq!(words, passed, "{place}: words");
         let written = |register| match page.write {
             Some((offset, data)) if offset == register => data,
             _ => 0,
@@ -625,9 +650,13 @@ impl Bench {
         };
         let is = |yes: bool, cause: u32| if yes { cause } else { 0 };
         let [head, retired] = [rank::CQ_HEAD, rank::RETIRED].map(|of| self.read(at, of));
-        let reached = |value: u32, wake: u32| value.wrapping_sub(wake) >> 31 == 0;
-        let levels = is(reached(head, page.wakes[0]), causes::COMPLETION.mask())
-            | is(reached(retired, page.wakes[1]), causes::CREDIT.mask())
+        let reached =
+            |bits: u32, value: u32, wake: u32| value.wrapping_sub(wake) >> (bits - 1) & 1 == 0;
+        let levels = is(reached(32, head, page.wakes[0]), causes::COMPLETION.mask())
+            | is(
+                reached(self.config.counts, retired, page.wakes[1]),
+                causes::CREDIT.mask(),
+            )
             | is(page.aborted, causes::ABORTED.mask())
             | is(seen.events != 0, causes::EVENT.mask());
         // The message engine and its bench have the other causes.
@@ -653,7 +682,8 @@ impl Bench {
         );
         let ends = seen.barriers != before.barriers;
         let registers = seen.results != before.results;
-        assert_eq!(seen.barriers, before.barriers + u32::from(ends), "{place}");
+        let barriers = count(self.config, before.barriers + u32::from(ends));
+        assert_eq!(seen.barriers, barriers, "{place}");
         let kept = before.causes
             & !(is(
                 ack::BARRIER.get(before.acks[0]) == 1,
@@ -678,7 +708,7 @@ impl Bench {
             assert_eq!(error, Status::Denied as u32, "{place}: LAST_ERROR");
         }
         if self.watches {
-            let refused = before.refused_out + u32::from(before.denied);
+            let refused = count(self.config, before.refused_out + u32::from(before.denied));
             assert_eq!(seen.refused_out, refused, "{place}: REFUSED_OUT");
         }
         if ends {
@@ -689,8 +719,8 @@ impl Bench {
                 _ => 2,
             };
             assert_eq!(
-                u64::from(self.read(at, rank::EPOCH_CYCLES)),
-                epoch,
+                self.read(at, rank::EPOCH_CYCLES),
+                count(self.config, epoch as u32),
                 "{place}: epoch"
             );
             self.pages[at].first = None;
@@ -721,6 +751,42 @@ impl Bench {
                     self.nodes[at].memory[address as usize + lane] = byte;
                 }
             }
+        }
+    }
+
+    /// A copy of completions: the next ones that have not been copied, up to the ring's end.
+    fn copy(&mut self, at: usize) {
+        if !self.is(at, "copy_valid_o") {
+            return;
+        }
+        let place = format!("rank {at}, cycle {}: a copy", self.dut.cycle());
+        let [low, high] = self.pages[at].host_ring;
+        assert_eq!(rank::host_ring::ENABLE.get(low), 1, "{place}");
+        let bytes = self.word(at, "copy_bytes_o");
+        let copied = self.nodes[at].copied;
+        let index = copied % (1 << RING_LOG2);
+        let ring = u64::from(high) << 32 | u64::from(low & rank::host_ring::ADDRESS.mask());
+        let pin = self.pin("copy_destination_o", 1);
+        let found = (
+            self.word(at, "copy_source_o"),
+            self.dut.get(pin, at),
+            bytes % 16,
+        );
+        let expected = (
+            RING + 16 * index,
+            ring.wrapping_add(16 * u64::from(index)),
+            0,
+        );
+        assert_eq!(found, expected, "{place}");
+        let entries = bytes / 16;
+        let head = self.read(at, rank::CQ_HEAD);
+        let most = ((1 << RING_LOG2) - index).min(head.wrapping_sub(copied));
+        assert!(
+            (1..=most).contains(&entries),
+            "{place} of {entries} entries"
+        );
+        if self.is(at, "copy_ready_i") {
+            self.nodes[at].copied = copied.wrapping_add(entries);
         }
     }
 
@@ -756,7 +822,7 @@ impl Bench {
             let commands = self.nodes[at].commands;
             let state = self.word(at, "state_o");
             self.nodes[at].host.is_empty()
-                && self.read(at, rank::RETIRED) == commands
+                && self.read(at, rank::RETIRED) == count(self.config, commands)
                 && self.is(at, "quiet_o")
                 && board::rank_state::COMMANDS.get(state) == 0
                 && self.nodes[at].network.iter().all(VecDeque::is_empty)
@@ -1366,7 +1432,7 @@ impl Program {
             let state = bench.word(other, "state_o");
             let retired = bench.read(other, rank::RETIRED);
             bench.nodes[other].host.is_empty()
-                && retired == bench.nodes[other].commands
+                && retired == count(bench.config, bench.nodes[other].commands)
                 && board::rank_state::COMMANDS.get(state) == 0
         });
         // Last action of the process: a barrier without the other rank, or half a command of the
@@ -1412,7 +1478,7 @@ impl Program {
             assert!(waited < 400_000, "rank {victim}: RESET_STATE {state:#x}");
         }
         let node = &mut self.bench.nodes[victim];
-        (node.tail, node.commands) = (0, 0);
+        (node.tail, node.commands, node.copied) = (0, 0, 0);
         assert_eq!(self.bench.recalls[victim], [1; RANKS], "rank {victim}");
         self.is_fresh(victim, (resets + 1) & 0xff);
         let left = self.bench.bytes(victim, 0, RING);
@@ -1522,7 +1588,8 @@ impl Program {
         self.bench.command(at, Opcode::Barrier, 0);
         self.bench.command(at, Opcode::Deregister, WINDOW);
         self.run_until("its end", |program| program.bench.is_quiet());
-        assert_eq!(self.bench.read(at, rank::BARRIERS), barriers + 1);
+        let next = self::count(self.bench.config, barriers + 1);
+        assert_eq!(self.bench.read(at, rank::BARRIERS), next);
         assert_eq!(self.bench.read(at, rank::EVENTS), events::MISMATCH.mask());
         let result = self.bench.read(at, rank::REG_RESULT);
         assert_eq!(reg_result::COUNT.get(result), count + 1);
@@ -1576,7 +1643,7 @@ fn resets(config: Config, rounds: u64, name: &'static str) {
             })
         });
         for node in &mut bench.nodes {
-            (node.tail, node.commands) = (0, 0);
+            (node.tail, node.commands, node.copied) = (0, 0, 0);
             node.received = Default::default();
         }
     }
@@ -1723,7 +1790,8 @@ impl Bench {
         });
         assert!(self.is(at, "ready_o"), "rank {at}: cleared tables");
         assert_eq!(std::mem::take(&mut self.cleared[at]), 4, "rank {at}");
-        (self.nodes[at].tail, self.nodes[at].commands) = (0, 0);
+        let node = &mut self.nodes[at];
+        (node.tail, node.commands, node.copied) = (0, 0, 0);
         for node in &mut self.nodes {
             node.received = Default::default();
         }
@@ -1916,18 +1984,23 @@ fn rma_messages_reset_many() {
     bench.network_depth = usize::MAX;
     bench.nodes[0].sources[REPLY].set_pace(Pace::Never);
     bench.command(0, Opcode::XLength, 0);
-    for _ in 0..4 {
-        for _ in 0..(1 << 12) + 10 {
-            let commit = x_commit::DPID.put(1) | x_commit::ID.put(1_000);
-            bench.command(0, Opcode::XPut, commit);
-        }
-        bench.run_until("the puts", |bench| bench.nodes[0].host.is_empty());
+    // With the recalls, as many as can be counted.
+    let most = (1 << USUAL.counts) - 1;
+    for _ in 0..most - RANKS {
+        let commit = x_commit::DPID.put(1) | x_commit::ID.put(1_000);
+        bench.command(0, Opcode::XPut, commit);
     }
+    bench.run_until("the puts", |bench| {
+        let node = &bench.nodes[0];
+        let commands = count(USUAL, node.commands);
+        node.host.is_empty() && bench.read(0, rank::RETIRED) == commands
+    });
     bench.recalls[0] = Default::default();
     bench.register(0, rank::RANK_RESET, rank::rank_reset::RESET.mask());
     bench.run_until("the recalls", |bench| bench.recalls[0] == [1; RANKS]);
     for (left, pace) in [
-        (1 << 13, Pace::Always),
+        (most, Pace::Never),
+        (1 << (USUAL.counts - 1), Pace::Always),
         (40, Pace::Always),
         (0, Pace::Never),
     ] {
@@ -1950,18 +2023,19 @@ fn rma_messages_reset_many() {
     bench.drain();
 }
 
-/// Refusals and cycles of an epoch are counted beyond 2¹⁹.
+/// Refusals, barriers and cycles of an epoch are counted beyond the ends of their counters.
 #[test]
 fn rma_messages_counts() {
     let mut bench = Bench::new(USUAL, "rma_messages_counts");
     bench.begin();
     bench.drain();
-    let count = (1 << 19) + bench.rng.random_range(0..100);
+    let wrap = 1 << USUAL.counts;
+    let pulses = 3 * wrap + bench.rng.random_range(0..wrap);
     for at in 0..RANKS {
         assert_eq!(bench.read(at, rank::REFUSED_OUT), 0);
         bench.set(at, "events_i", 1u64);
     }
-    for _ in 0..count {
+    for _ in 0..pulses {
         bench.dut.clock();
     }
     for at in 0..RANKS {
@@ -1969,7 +2043,8 @@ fn rma_messages_counts() {
     }
     bench.dut.settle();
     for at in 0..RANKS {
-        assert_eq!(bench.read(at, rank::REFUSED_OUT), count, "rank {at}");
+        let refused = bench.read(at, rank::REFUSED_OUT);
+        assert_eq!(refused, count(USUAL, pulses), "rank {at}");
         let error = bench.read(at, rank::LAST_ERROR);
         assert_eq!(error, Status::Denied as u32, "rank {at}");
         // The epoch has lasted since the first command.
@@ -1984,9 +2059,105 @@ fn rma_messages_counts() {
     bench.cycle();
     for (at, first) in epochs.into_iter().enumerate() {
         let epoch = bench.read(at, rank::EPOCH_CYCLES);
-        let now = bench.dut.cycle();
-        let found = now - first - u64::from(epoch);
-        assert!(epoch > count && found < 8, "rank {at}: {epoch}, {found}");
+        let cycles = (bench.dut.cycle() - first) as u32;
+        let late = count(USUAL, cycles.wrapping_sub(epoch));
+        assert!(late < 8, "rank {at}: {epoch} of {cycles} cycles");
+    }
+    bench.watches = false;
+    for round in 2..wrap + 10 {
+        for at in 0..RANKS {
+            bench.register(at, rank::ACK, rank::ack::BARRIER.mask());
+            bench.command(at, Opcode::Barrier, 0);
+        }
+        bench.run_until("the barrier", |bench| {
+            (0..RANKS).all(|at| bench.read(at, rank::BARRIERS) == count(USUAL, round))
+        });
+        bench.cycle();
+        for page in &mut bench.pages {
+            page.first = None;
+        }
+    }
+    // Puts beyond the end of a window.
+    for at in 0..RANKS {
+        bench.register(at, rank::ACK, rank::ack::BARRIER.mask());
+        bench.command(at, Opcode::WindowSize, 16);
+        bench.command(at, Opcode::Register, WINDOW);
+    }
+    bench.drain();
+    let refused = wrap + bench.rng.random_range(0..100);
+    for at in 0..RANKS {
+        for _ in 0..refused {
+            bench.command(at, Opcode::Put1, WINDOW);
+            bench.command(at, Opcode::Put1, 1);
+            for operand in [1 - at as u32, 1, 16] {
+                bench.command(at, Opcode::Data8, operand);
+            }
+        }
+    }
+    bench.run_until("the puts", |bench| {
+        bench.nodes.iter().all(|node| node.host.is_empty())
+    });
+    bench.drain();
+    for at in 0..RANKS {
+        let found = bench.read(at, rank::REFUSED_IN);
+        assert_eq!(found, count(USUAL, refused), "rank {at}");
+    }
+}
+
+/// Completions are copied into host memory, each once and in order, while copies are on.
+#[test]
+fn rma_messages_copies() {
+    use rank::host_ring;
+    let mut bench = Bench::new(USUAL, "rma_messages_copies");
+    bench.begin();
+    bench.drain();
+    let mut last = [false; RANKS];
+    for round in 0..soak(24) {
+        for (at, is_on) in last.iter_mut().enumerate() {
+            let paces = [Pace::Always, Pace::Chance(0.05), Pace::Chance(0.3)];
+            let pace = paces[bench.rng.random_range(0..paces.len())];
+            bench.nodes[at].copy_grants.set_pace(pace);
+            if round % 8 == 7 {
+                // Copies are off after a reset.
+                bench.register(at, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+                bench.run_until("the write", |bench| bench.nodes[at].host.is_empty());
+                bench.cycle();
+                bench.ends_reset(at);
+                bench.register(at, rank::CQ_BASE, RING);
+                bench.register(at, rank::CQ_SIZE, RING_LOG2);
+                bench.command(at, Opcode::BeginRun, 0);
+                *is_on = false;
+            } else {
+                // The number of copies goes on where copies are already on.
+                let goes_on = bench.rng.random_bool(0.7);
+                let [low, high]: [u32; 2] = bench.rng.random();
+                bench.register(at, rank::HOST_RING_HIGH, high);
+                let low = low & !host_ring::ENABLE.mask() | host_ring::ENABLE.put(goes_on.into());
+                bench.register(at, rank::HOST_RING, low);
+                bench.drain();
+                if !*is_on {
+                    bench.nodes[at].copied = bench.read(at, rank::CQ_HEAD);
+                }
+                *is_on = goes_on;
+            }
+            bench.drain();
+        }
+        for at in 0..RANKS {
+            bench.command(at, Opcode::XLength, 0);
+            // A window that no rank has registered.
+            for id in 0..bench.rng.random_range(1..60) {
+                let commit = x_commit::DPID.put(1 - at as u32) | x_commit::ID.put(1_000 + id);
+                bench.command(at, Opcode::XPut, commit);
+            }
+        }
+        bench.drain();
+        for (at, is_on) in last.into_iter().enumerate() {
+            let head = bench.read(at, rank::CQ_HEAD);
+            if is_on {
+                assert_eq!(bench.nodes[at].copied, head, "rank {at}, round {round}");
+            }
+            bench.completions(at);
+        }
     }
 }
 

@@ -15,6 +15,8 @@ module rma_messages_bench #(
     parameter int unsigned MM_DEPTH = 16,
     /// Cycles from a granted memory read to its data.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Bits of the counters that the host reads.
+    parameter int unsigned COUNT_W = 32,
     /// 1: the ranks have kernels, which the bench models.
     parameter bit KERNEL = 1'b0
 ) (
@@ -35,6 +37,12 @@ module rma_messages_bench #(
     output logic [1:0][31:0]      state_o,
     output logic [1:0]            ready_o,
     output logic [1:0]            irq_o,
+    /// Copies of completions into host memory.
+    output logic [1:0]            copy_valid_o,
+    input  logic [1:0]            copy_ready_i,
+    output logic [1:0][31:0]      copy_source_o,
+    output logic [1:0][63:0]      copy_destination_o,
+    output logic [1:0][12:0]      copy_bytes_o,
     /// Commands of the kernels, and ends of their sends: valid, status and slot.
     input  logic [1:0]            kernel_valid_i,
     input  logic [1:0][7:0]       kernel_opcode_i,
@@ -170,6 +178,7 @@ module rma_messages_bench #(
         .MATCH_CELLS  (16),
         .MATCH_BLOCK  (8),
         .MEM_LATENCY  (MEM_LATENCY),
+        .COUNT_W      (COUNT_W),
         .KERNEL       (KERNEL)
     ) u_coprocessor (
         .clk_i              (clk_i),
@@ -182,8 +191,8 @@ module rma_messages_bench #(
         .read_offset_i      (read_offset_i[g]),
         .read_data_o        (read_data_o[g]),
         .irq_o              (irq_o[g]),
-        .copy_o             (),
-        .copy_ready_i       (1'b1),
+        .copy_o             ({copy_valid_o[g], copy_source_o[g], copy_destination_o[g], copy_bytes_o[g]}),
+        .copy_ready_i       (copy_ready_i[g]),
         .kernel_i           (to_coprocessor),
         .kernel_o           (to_kernel),
         .collective_valid_i (1'b0),

@@ -43,6 +43,9 @@ module rma_coprocessor #(
     parameter int unsigned PAIRS = 16,
     /// Cycles from grant to data up to which reads go on at one per cycle.
     parameter int unsigned MEM_LATENCY = 1,
+    /// Bits of the counters that the host reads, and, up to 24, of the count of outstanding answers. Boards have 32. A
+    /// bench counts to the ends of counters that are smaller.
+    parameter int unsigned COUNT_W = 32,
     /// 1: there is a unit for accumulates; 0: accumulates are refused.
     parameter bit ACCUMULATE = 1'b0,
     /// 1: the kernel of the rank issues commands, too.
@@ -410,6 +413,7 @@ module rma_coprocessor #(
   rma_reports #(
       .DEPTH   (MM_DEPTH),
       .MESSAGES(MESSAGES),
+      .COUNT_W (COUNT_W),
       .KERNEL  (KERNEL)
   ) u_reports (
       .clk_i             (clk_i),
@@ -468,7 +472,8 @@ module rma_coprocessor #(
   assign ready = table_ready && messages_ready;
 
   rma_rank_control #(
-      .DESTS(DESTS)
+      .DESTS (DESTS),
+      .OWED_W((COUNT_W < 24) ? COUNT_W : 24)
   ) u_rank_control (
       .clk_i            (clk_i),
       .rst_ni           (block_rst_n),

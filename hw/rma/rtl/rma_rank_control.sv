@@ -5,7 +5,9 @@ import alcor_abi_pkg::*;
 /// The rank is quiet when no packet is served, sent or written, and no completion or message waits.
 module rma_rank_control #(
     /// Ranks that the network reaches: 0 to DESTS-1.
-    parameter int unsigned DESTS = 256
+    parameter int unsigned DESTS = 256,
+    /// Bits of the count of outstanding answers.
+    parameter int unsigned OWED_W = 24
 ) (
     /// Clock.
     input  logic                             clk_i,
@@ -98,7 +100,8 @@ module rma_rank_control #(
   assign board_o.cancel       = {drain_o, issue_i.orphaned};
 
   rma_rank_reset #(
-      .DESTS(DESTS)
+      .DESTS (DESTS),
+      .OWED_W(OWED_W)
   ) u_rank_reset (
       .clk_i        (clk_i),
       .rst_ni       (rst_ni),

@@ -15,7 +15,9 @@ import alcor_abi_pkg::*;
 /// ends without the members on other boards: its communicator row is taken out of use (coll_retire).
 module rma_rank_reset #(
     /// Ranks that the network reaches: 0 to DESTS-1.
-    parameter int unsigned DESTS = 256
+    parameter int unsigned DESTS = 256,
+    /// Bits of the count of outstanding answers: of what 256 message engines hold, and what is in the network.
+    parameter int unsigned OWED_W = 24
 ) (
     /// Clock.
     input  logic                             clk_i,
@@ -80,9 +82,6 @@ module rma_rank_reset #(
     output alcor_abi_pkg::rank_reset_state_t state_o
 );
 
-  // All the answers that can be outstanding: what 256 message engines hold, and what is in the network.
-  localparam int unsigned OwedW = 24;
-
   typedef enum logic [2:0] {
     Idle,    // no reset
     Drain,   // commands end
@@ -95,7 +94,7 @@ module rma_rank_reset #(
   } state_e;
 
   state_e state_d, state_q;
-  logic [OwedW-1:0] owed_q;
+  logic [OWED_W-1:0] owed_q;
   logic used_q, ever_begun_q, told_q;
   logic [7:0] reach_q, dest_q;
   logic [1:0] word_q, clear_q;
@@ -140,7 +139,7 @@ module rma_rank_reset #(
       count_q      <= '0;
     end else begin
       state_q <= state_d;
-      if (more_owed != less_owed) owed_q <= owed_q + (more_owed ? OwedW'(1) : '1);
+      if (more_owed != less_owed) owed_q <= owed_q + (more_owed ? OWED_W'(1) : '1);
       if (head_valid_o && head_ready_i) word_q <= word_q + 1'b1;
       clear_q <= (state_q == Clear) ? clear_q + 1'b1 : '0;
       if (clear_o) begin

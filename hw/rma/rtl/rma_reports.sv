@@ -11,6 +11,8 @@ module rma_reports #(
     parameter int unsigned DEPTH = 16,
     /// Ids of messages and receives: 0 to MESSAGES-1; 0 without a message engine.
     parameter int unsigned MESSAGES = 0,
+    /// Bits of the counters that the host reads, 2 to 32.
+    parameter int unsigned COUNT_W = 32,
     /// 1: the kernel of the rank issues commands, too.
     parameter bit KERNEL = 1'b0
 ) (
@@ -194,7 +196,9 @@ module rma_reports #(
 
   // ---------------------------------------------------------------- registers
 
-  rma_registers u_registers (
+  rma_registers #(
+      .COUNT_W(COUNT_W)
+  ) u_registers (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),
       .write_i           (register_write_i),
