@@ -74,6 +74,15 @@ const MANY: Shape = Shape {
     window: 16,
     ..FIVE
 };
+/// Two ranks per board and sums of integers: the smallest model with a fold, for faults planted in reader, copy unit and
+/// writer.
+const SMALL: Shape = Shape {
+    boards: 3,
+    ranks: 2,
+    stages: 2,
+    lean: true,
+    ..FIVE
+};
 /// Three complete stages, and folds onto four labels.
 const EIGHT: Shape = Shape {
     boards: 8,
@@ -123,6 +132,11 @@ const JITTER: Shape = Shape {
 impl Shape {
     fn all(self) -> usize {
         self.boards * self.ranks
+    }
+
+    /// A sum that the units implement.
+    fn sum(self) -> Call {
+        if self.lean { SUM_I64 } else { SUM }
     }
 
     fn recipe(self) -> Recipe {
@@ -1045,7 +1059,10 @@ impl Cluster {
             let c = self.rng.random_range(0..communicators.len());
             let n = communicators[c].ranks.len();
             let differ = self.rng.random_bool(wrong);
-            let call = Call::random(n, words, &mut self.rng);
+            let mut call = Call::random(n, words, &mut self.rng);
+            if self.shape.lean {
+                self.lean(&mut call);
+            }
             let mut calls = vec![call; n];
             if differ {
                 self.spoil(&mut calls, words);
@@ -1062,6 +1079,17 @@ impl Cluster {
         let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
         self.host(0, end.max(scribbled), true, |_, _, _| ());
         (plans, end)
+    }
+
+    /// Makes a call one that lean units implement, of no more words.
+    fn lean(&mut self, call: &mut Call) {
+        let narrow = [Datatype::I32, Datatype::U32];
+        if width(call.datatype) > 1 {
+            call.datatype = Datatype::I64;
+        } else if !narrow.contains(&call.datatype) {
+            call.datatype = *narrow.choose(&mut *self.rng).unwrap_or(&Datatype::I32);
+        }
+        call.operation = Operation::Sum;
     }
 
     fn scribble_model(&mut self, end: usize) {
@@ -1250,6 +1278,11 @@ fn collective_random_many() {
         "collective_random_many",
         if full() { 120 } else { 12 },
     );
+}
+
+#[test]
+fn collective_random_small() {
+    random(SMALL, "collective_random_small", 10);
 }
 
 #[test]
@@ -1719,10 +1752,9 @@ fn collective_windows() {
 }
 
 /// Ports that rarely send: forwarded copies wait at a board, and signatures after them.
-#[test]
-fn collective_stalled() {
-    let mut cluster = Cluster::new(FIVE, "collective_stalled");
-    let group = cluster.first_ranks(0, &[1, 4, 0, 2]);
+fn stalled(shape: Shape, bench: &'static str, boards: &[usize]) {
+    let mut cluster = Cluster::new(shape, bench);
+    let group = cluster.first_ranks(0, boards);
     cluster.program(std::slice::from_ref(&group));
     cluster.disturbances = Disturbances {
         stall: 0.85,
@@ -1733,12 +1765,22 @@ fn collective_stalled() {
             let call = Call {
                 collective,
                 count: 40,
-                root: round as usize % 4,
-                ..SUM
+                root: round as usize % boards.len(),
+                ..shape.sum()
             };
             cluster.timed(&group, call);
         }
     }
+}
+
+#[test]
+fn collective_stalled() {
+    stalled(FIVE, "collective_stalled", &[1, 4, 0, 2]);
+}
+
+#[test]
+fn collective_stalled_small() {
+    stalled(SMALL, "collective_stalled_small", &[1, 0, 2]);
 }
 
 impl Cluster {
@@ -2323,6 +2365,18 @@ fn collective_parts_many() {
 }
 
 #[test]
+fn collective_parts_small() {
+    let groups: [(usize, &[usize], &[usize], bool); 4] = [
+        (0, &[2, 0], &[0, 1], false),
+        (2, &[1, 2], &[1], false),
+        (9, &[0, 1], &[0], false),
+        // All on one board.
+        (14, &[1], &[0, 1], false),
+    ];
+    parts(SMALL, "collective_parts_small", &groups, [6, 4, 3]);
+}
+
+#[test]
 fn collective_parts_eight() {
     // Part of every run, so the build and the run take less than a minute: short messages, smallest
     // windows.
@@ -2427,10 +2481,21 @@ impl Cluster {
     }
 }
 
-/// Refused commands, which must not affect other collectives.
 #[test]
 fn collective_refusals() {
-    let mut cluster = Cluster::new(FIVE, "collective_refusals");
+    refusals(FIVE, "collective_refusals");
+}
+
+#[test]
+fn collective_refusals_small() {
+    refusals(SMALL, "collective_refusals_small");
+}
+
+/// Refused commands, which must not affect other collectives.
+fn refusals(shape: Shape, bench: &'static str) {
+    let mut cluster = Cluster::new(shape, bench);
+    // The first ranks of three boards.
+    let ranks = [0, 1, 2].map(|board| board * shape.ranks);
     let group = cluster.first_ranks(7, &[1, 0, 2]);
     cluster.program(std::slice::from_ref(&group));
     let bad = Some(Status::BadCommunicator as u64);
@@ -2447,11 +2512,17 @@ fn collective_refusals() {
         let id = 100 * round;
         // A rank that is not a member, a row that was never written.
         assert_eq!(cluster.command_ends(7, &member(3, id), 60), bad);
-        assert_eq!(cluster.command_ends(8, &member(1, id + 1), 60), bad);
-        assert_eq!(cluster.command_ends(7, &member(1, id + 2), 200), None);
+        assert_eq!(cluster.command_ends(8, &member(ranks[1], id + 1), 60), bad);
+        assert_eq!(
+            cluster.command_ends(7, &member(ranks[1], id + 2), 200),
+            None
+        );
         // The previous collective has not ended.
         for again in 3..23 {
-            assert_eq!(cluster.command_ends(7, &member(1, id + again), 60), bad);
+            assert_eq!(
+                cluster.command_ends(7, &member(ranks[1], id + again), 60),
+                bad
+            );
         }
         let beyond = Some(Status::BadLocal as u64);
         let mut far = member(0, id + 30);
@@ -2471,7 +2542,10 @@ fn collective_refusals() {
         far.source = NODE_WORDS - 1;
         far.id += 1;
         assert_eq!(cluster.command_ends(7, &far, 200), None);
-        assert_eq!(cluster.command_ends(7, &member(2, id + 40), 200), Some(0));
+        assert_eq!(
+            cluster.command_ends(7, &member(ranks[2], id + 40), 200),
+            Some(0)
+        );
         cluster.ticks(50);
         let mut ends: Vec<_> = cluster
             .ended
@@ -2479,30 +2553,35 @@ fn collective_refusals() {
             .map(|end| (end.rank, end.id, end.status))
             .collect();
         ends.sort_unstable();
-        assert_eq!(ends, [(0, id + 31, 0), (1, id + 2, 0)]);
+        assert_eq!(ends, [(0, id + 31, 0), (ranks[1], id + 2, 0)]);
     }
     // A freed row has no members.
-    for rank in [0, 1, 2] {
+    for rank in ranks {
         cluster.writes[rank].extend([(rank::COMM_ROW, 7), (rank::COMM_SHAPE, 0)]);
     }
     cluster.drain();
-    for rank in [0, 1, 2] {
+    for rank in ranks {
         assert_eq!(cluster.command_ends(7, &member(rank, 999), 60), bad);
     }
 }
 
 /// One member makes another call: the status of each difference, the first of several differences,
 /// and all members' status.
-#[test]
-fn collective_mismatches() {
-    let mut cluster = Cluster::new(FIVE, "collective_mismatches");
-    let groups = vec![cluster.first_ranks(3, &[0, 1, 2, 3, 4])];
+fn mismatches(shape: Shape, bench: &'static str) {
+    let mut cluster = Cluster::new(shape, bench);
+    let boards: Vec<usize> = (0..shape.boards).collect();
+    let groups = vec![cluster.first_ranks(3, &boards)];
     cluster.program(&groups);
+    let of_same_width = if shape.lean {
+        Datatype::F64
+    } else {
+        Datatype::I64
+    };
     let reduce = Call {
         collective: Collective::Reduce,
         // More phits than windows hold.
-        count: 3 * FIVE.window * FIVE.phit_w as usize / 64,
-        ..SUM
+        count: 3 * shape.window * shape.phit_w as usize / 64,
+        ..shape.sum()
     };
     let spoilt = [
         (
@@ -2521,12 +2600,18 @@ fn collective_mismatches() {
         ),
         (
             Call {
-                datatype: Datatype::I64,
+                datatype: of_same_width,
                 ..reduce
             },
             Status::OtherType,
         ),
-        (Call { root: 3, ..reduce }, Status::OtherRoot),
+        (
+            Call {
+                root: shape.boards - 1,
+                ..reduce
+            },
+            Status::OtherRoot,
+        ),
         (
             Call {
                 collective: Collective::Bcast,
@@ -2604,6 +2689,16 @@ fn collective_mismatches() {
             cluster.compare(&plans, end);
         }
     }
+}
+
+#[test]
+fn collective_mismatches() {
+    mismatches(FIVE, "collective_mismatches");
+}
+
+#[test]
+fn collective_mismatches_small() {
+    mismatches(SMALL, "collective_mismatches_small");
 }
 
 /// Two members that each name the other, or each name themselves, as the root give a stage data
