@@ -235,10 +235,9 @@ module message_delivery #(
       end_receive_q <= takes_moved ? moved_receive : takes_direct ? direct_receive : empty_receive_q;
       end_dropped_q <= takes_empty && begin_dropped_q;
     end
-    if (end_q == EndPeer) begin
-      end_message_q  <= met;
-      end_capacity_q <= buffer.length;
-    end
+    if (end_q == EndPeer) end_message_q <= met;
+    // Used in EndMessage alone, the cycle behind EndPeer.
+    end_capacity_q <= buffer.length;
     if (end_q == EndMessage) begin
       end_source_q <= source;
       end_tag_q    <= tag;
