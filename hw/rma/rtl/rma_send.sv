@@ -29,13 +29,13 @@ module rma_send #(
     input  logic                           pipeline_split_i,
     /// Pipeline, with `pipeline_split_i`: the header word that is offered is its packet's last.
     input  logic                           pipeline_last_i,
-    /// Message engine: header words and tasks.
+    /// Message engine: header words, and tasks of packets without payload.
     input  alcor_abi_pkg::outgoing_t       engine_i,
     /// Message engine: the header word, and the task, are taken.
     output alcor_abi_pkg::outgoing_taken_t engine_o,
     /// Recalls are being sent.
     input  logic                           recalls_i,
-    /// Recalls: header words and tasks.
+    /// Recalls: header words, and tasks of packets without payload.
     input  alcor_abi_pkg::outgoing_t       recall_i,
     /// Recalls: the header word, and the task, are taken.
     output alcor_abi_pkg::outgoing_taken_t recall_o,
@@ -90,7 +90,8 @@ module rma_send #(
   assign request.task_valid = (pipeline_turn && pipeline_i.task_valid) || (engine_turn_q && engine_i.task_valid) ||
                               (recall_turn_q && recall_i.task_valid);
   assign request.head       = pipeline_turn ? pipeline_i.head : recall_turn_q ? recall_i.head : engine_i.head;
-  assign request.read       = pipeline_turn ? pipeline_i.read : recall_turn_q ? recall_i.read : engine_i.read;
+  // Packets of the engine and recalls have four header words and no payload.
+  assign request.read       = pipeline_turn ? pipeline_i.read : alcor_abi_pkg::HeaderTask;
 
   assign pipeline_o = request_taken & {2{pipeline_turn}};
   assign engine_o   = request_taken & {2{engine_turn_q}};
