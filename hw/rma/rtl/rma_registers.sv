@@ -68,8 +68,8 @@ module rma_registers #(
 
   // ---------------------------------------------------------------- written by the host
 
-  logic [31:0] cq_base_q, cq_tail_q, cq_wake_q;
-  logic [COUNT_W-1:0] retired_wake_q;
+  logic [31:0] cq_base_q, cq_tail_q;
+  logic [COUNT_W-1:0] cq_wake_q, retired_wake_q;
   logic [3:0] cq_log2_q;
   logic [7:0] enable_q;
   alcor_abi_pkg::rank_host_ring_t host_ring;
@@ -99,7 +99,7 @@ module rma_registers #(
         RANK_CQ_BASE_OFFSET:      cq_base_q <= write_data_i;
         RANK_CQ_SIZE_OFFSET:      cq_log2_q <= write_data_i[3:0];
         RANK_CQ_TAIL_OFFSET:      cq_tail_q <= write_data_i;
-        RANK_CQ_WAKE_OFFSET:      cq_wake_q <= write_data_i;
+        RANK_CQ_WAKE_OFFSET:      cq_wake_q <= write_data_i[COUNT_W-1:0];
         RANK_RETIRED_WAKE_OFFSET: retired_wake_q <= write_data_i[COUNT_W-1:0];
         RANK_HOST_RING_OFFSET: begin
           host_copies_q        <= host_ring.enable;
@@ -115,7 +115,7 @@ module rma_registers #(
   assign ring_o.log2_entries = cq_log2_q;
   assign ring_o.base         = cq_base_q;
   assign ring_o.tail         = cq_tail_q;
-  assign ring_o.retired      = 32'(retired_q);
+  assign ring_o.retired      = retired_q;
   assign ring_o.copies       = host_copies_q;
   assign ring_o.host         = {host_address_q, 6'd0};
 
@@ -125,15 +125,28 @@ module rma_registers #(
   logic [11:0] events_d, events_q;
   alcor_abi_pkg::rank_events_t raised, events;
   logic [31:0] raised_bits;
-  logic [COUNT_W-1:0] retired_q, barriers_q, refused_in_q, refused_out_q;
+  logic [COUNT_W-1:0] retired_count_q, barriers_count_q, refused_in_count_q, refused_out_count_q;
   logic refused_q;
   logic [3:0] passed_q;
-  logic [3:0][COUNT_W-1:0] words_q;
+  logic [3:0][COUNT_W-1:0] words_count_q;
   alcor_abi_pkg::status_e result_status_q, error_status_q;
   logic [7:0] result_slot_q, error_opcode_q;
   logic [15:0] result_count_q;
   logic epoch_runs_q;
-  logic [COUNT_W-1:0] epoch_timer_q, epoch_q;
+  logic [COUNT_W-1:0] epoch_timer_q, epoch_count_q;
+  // The counters as the host reads them.
+  logic [31:0] retired_q, barriers_q, refused_in_q, refused_out_q, epoch_q;
+  logic [3:0][31:0] words_q;
+
+  assign retired_q     = 32'(retired_count_q);
+  assign barriers_q    = 32'(barriers_count_q);
+  assign refused_in_q  = 32'(refused_in_count_q);
+  assign refused_out_q = 32'(refused_out_count_q);
+  assign epoch_q       = 32'(epoch_count_q);
+
+  for (genvar i = 0; i < 4; i++) begin : g_words
+    assign words_q[i] = 32'(words_count_q[i]);
+  end
 
   always_comb begin
     raised             = '0;
@@ -162,21 +175,21 @@ module rma_registers #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      barrier_q       <= 1'b0;
-      registration_q  <= 1'b0;
-      events_q        <= '0;
-      retired_q       <= '0;
-      barriers_q      <= '0;
-      refused_in_q    <= '0;
-      refused_out_q   <= '0;
-      refused_q       <= 1'b0;
-      passed_q        <= '0;
-      words_q         <= '0;
-      result_status_q <= ST_OK;
-      result_slot_q   <= '0;
-      result_count_q  <= '0;
-      error_status_q  <= ST_OK;
-      error_opcode_q  <= '0;
+      barrier_q           <= 1'b0;
+      registration_q      <= 1'b0;
+      events_q            <= '0;
+      retired_count_q     <= '0;
+      barriers_count_q    <= '0;
+      refused_in_count_q  <= '0;
+      refused_out_count_q <= '0;
+      refused_q           <= 1'b0;
+      passed_q            <= '0;
+      words_count_q       <= '0;
+      result_status_q     <= ST_OK;
+      result_slot_q       <= '0;
+      result_count_q      <= '0;
+      error_status_q      <= ST_OK;
+      error_opcode_q      <= '0;
     end else begin
       if (ack && acks.barrier) barrier_q <= 1'b0;
       if (events_i.barrier_done) barrier_q <= 1'b1;
@@ -187,15 +200,15 @@ module rma_registers #(
         result_slot_q   <= events_i.result_slot;
         result_count_q  <= result_count_q + 1'b1;
       end
-      events_q      <= events_d;
-      retired_q     <= retired_q + COUNT_W'(events_i.retired);
-      barriers_q    <= barriers_q + COUNT_W'(events_i.barrier_done);
-      refused_in_q  <= refused_in_q + COUNT_W'(request_refusal_i.refused) + COUNT_W'(reply_refusal_i.refused);
-      refused_out_q <= refused_out_q + COUNT_W'(refused_q) + COUNT_W'(board_i.denied);
+      events_q            <= events_d;
+      retired_count_q     <= retired_count_q + COUNT_W'(events_i.retired);
+      barriers_count_q    <= barriers_count_q + COUNT_W'(events_i.barrier_done);
+      refused_in_count_q  <= refused_in_count_q + COUNT_W'(request_refusal_i.refused) + COUNT_W'(reply_refusal_i.refused);
+      refused_out_count_q <= refused_out_count_q + COUNT_W'(refused_q) + COUNT_W'(board_i.denied);
       // A register apart: the handshakes are late in their cycle.
       refused_q <= events_i.refused || refused_x_i;
       passed_q  <= words_i;
-      for (int unsigned i = 0; i < 4; i++) words_q[i] <= words_q[i] + COUNT_W'(passed_q[i]);
+      for (int unsigned i = 0; i < 4; i++) words_count_q[i] <= words_count_q[i] + COUNT_W'(passed_q[i]);
       if (request_refusal_i.dropped) begin
         error_status_q <= request_refusal_i.status;
         error_opcode_q <= 8'(request_refusal_i.ptype);
@@ -220,11 +233,11 @@ module rma_registers #(
   always_ff @(posedge clk_i) begin
     epoch_timer_q <= epoch_runs_q ? epoch_timer_q + 1'b1 : COUNT_W'(1);
     if (!rst_ni) begin
-      epoch_runs_q <= 1'b0;
-      epoch_q      <= '0;
+      epoch_runs_q  <= 1'b0;
+      epoch_count_q <= '0;
     end else if (events_i.barrier_done) begin
-      epoch_runs_q <= 1'b0;
-      epoch_q      <= epoch_timer_q + 1'b1;
+      epoch_runs_q  <= 1'b0;
+      epoch_count_q <= epoch_timer_q + 1'b1;
     end else if (written_i) begin
       epoch_runs_q <= 1'b1;
     end
@@ -236,14 +249,14 @@ module rma_registers #(
   // ---------------------------------------------------------------- causes and interrupt
 
   alcor_abi_pkg::rank_causes_t causes;
-  logic [31:0] cause_bits, cq_ahead;
-  logic [COUNT_W-1:0] retired_ahead;
+  logic [31:0] cause_bits;
+  logic [COUNT_W-1:0] cq_ahead, retired_ahead;
 
   always_comb begin
-    cq_ahead            = ring_i.head - cq_wake_q;
-    retired_ahead       = retired_q - retired_wake_q;
+    cq_ahead            = ring_i.head[COUNT_W-1:0] - cq_wake_q;
+    retired_ahead       = retired_count_q - retired_wake_q;
     causes              = '0;
-    causes.completion   = !cq_ahead[31];
+    causes.completion   = !cq_ahead[COUNT_W-1];
     causes.barrier      = barrier_q;
     causes.registration = registration_q;
     causes.aborted      = board_i.aborted;
@@ -284,19 +297,19 @@ module rma_registers #(
     unique case (read_offset_i)
       RANK_IDENTITY_OFFSET:         read_data_o = identity;
       RANK_CAUSES_OFFSET:           read_data_o = causes;
-      RANK_RETIRED_OFFSET:          read_data_o = 32'(retired_q);
+      RANK_RETIRED_OFFSET:          read_data_o = retired_q;
       RANK_CQ_HEAD_OFFSET:          read_data_o = ring_i.head;
       RANK_REG_RESULT_OFFSET:       read_data_o = result;
-      RANK_EPOCH_CYCLES_OFFSET:     read_data_o = 32'(epoch_q);
+      RANK_EPOCH_CYCLES_OFFSET:     read_data_o = epoch_q;
       RANK_EVENTS_OFFSET:           read_data_o = events;
       RANK_LAST_ERROR_OFFSET:       read_data_o = error;
-      RANK_REFUSED_IN_OFFSET:       read_data_o = 32'(refused_in_q);
-      RANK_REFUSED_OUT_OFFSET:      read_data_o = 32'(refused_out_q);
-      RANK_TX_REQUEST_WORDS_OFFSET: read_data_o = 32'(words_q[0]);
-      RANK_TX_REPLY_WORDS_OFFSET:   read_data_o = 32'(words_q[1]);
-      RANK_RX_REQUEST_WORDS_OFFSET: read_data_o = 32'(words_q[2]);
-      RANK_RX_REPLY_WORDS_OFFSET:   read_data_o = 32'(words_q[3]);
-      RANK_BARRIERS_OFFSET:         read_data_o = 32'(barriers_q);
+      RANK_REFUSED_IN_OFFSET:       read_data_o = refused_in_q;
+      RANK_REFUSED_OUT_OFFSET:      read_data_o = refused_out_q;
+      RANK_TX_REQUEST_WORDS_OFFSET: read_data_o = words_q[0];
+      RANK_TX_REPLY_WORDS_OFFSET:   read_data_o = words_q[1];
+      RANK_RX_REQUEST_WORDS_OFFSET: read_data_o = words_q[2];
+      RANK_RX_REPLY_WORDS_OFFSET:   read_data_o = words_q[3];
+      RANK_BARRIERS_OFFSET:         read_data_o = barriers_q;
       RANK_RESET_STATE_OFFSET:      read_data_o = reset_state_i;
       default:                      read_data_o = '0;
     endcase

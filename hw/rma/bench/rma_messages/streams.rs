@@ -664,7 +664,8 @@ pub(super) fn alone(config: Config) {
         alone.bench.cycle();
     }
     alone.bench.ends_reset(0);
-    alone.bench.register(0, rank::CQ_BASE, RING);
+    let ring = alone.bench.nodes[0].ring;
+    alone.bench.register(0, rank::CQ_BASE, ring);
     alone.bench.register(0, rank::CQ_SIZE, RING_LOG2);
     alone.bench.command(0, Opcode::SetNprocs, RANKS as u32);
     alone.bench.command(0, Opcode::BeginRun, 0);
