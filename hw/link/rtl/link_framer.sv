@@ -36,7 +36,7 @@ module link_framer #(
 
   localparam int unsigned QueueDepth = 16;
   localparam int unsigned UsageW = $clog2(QueueDepth + 1);
-  localparam int unsigned CountW = $clog2(GROUPS + 1);
+  localparam int unsigned CountW = (GROUPS > 1) ? $clog2(GROUPS) : 1;
   localparam logic [LinkCreditW-1:0] Most = '1;
 
   typedef enum logic [1:0] {

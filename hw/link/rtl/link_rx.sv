@@ -77,7 +77,11 @@ module link_rx #(
   logic inside_q, odd_q, spoilt_q, foreign_q;
   logic [5:0] count_q;
   logic is_foreign, words_ready, ends, whole, heard, belongs, room, take;
-  alcor_abi_pkg::first_word_t coming, first_q;
+  alcor_abi_pkg::first_word_t coming, first;
+  alcor_abi_pkg::link_sequence_t sequence_q;
+  alcor_abi_pkg::link_epochs_t epochs_q;
+  alcor_abi_pkg::link_rounds_t rounds_q;
+  logic numbered_q, known_q, open_q, again_q;
 
   // Checks of the first word; a frame of an even number of words is cut off.
   assign coming = mac_word_i.data;
@@ -106,16 +110,34 @@ module link_rx #(
       odd_q   <= !inside_q || !odd_q;
       count_q <= inside_q ? count_q + 1'b1 : 6'd1;
       if (!inside_q) begin
-        foreign_q <= is_foreign;
-        first_q   <= coming;
+        foreign_q  <= is_foreign;
+        sequence_q <= coming.sequence_;
+        epochs_q   <= coming.epochs;
+        rounds_q   <= coming.rounds;
+        numbered_q <= coming.frame.numbered;
+        known_q    <= coming.frame.known;
+        open_q     <= coming.frame.open;
+        again_q    <= coming.frame.again;
       end
     end
+  end
+
+  // The other fields were checked when the word came.
+  always_comb begin
+    first                = '0;
+    first.sequence_      = sequence_q;
+    first.epochs         = epochs_q;
+    first.rounds         = rounds_q;
+    first.frame.numbered = numbered_q;
+    first.frame.known    = known_q;
+    first.frame.open     = open_q;
+    first.frame.again    = again_q;
   end
 
   logic [15:0] expected_q, ahead;
   logic [7:0] round_q;
   logic asked_q, early, repeated, lost;
-  logic arrived_q, lost_q, heard_q, again_q, answer, stale, overrun_q, foreign_kept_q;
+  logic arrived_q, lost_q, heard_q, asks_again_q, answer, stale, overrun_q, foreign_kept_q;
   logic [15:0] acknowledged_q;
   logic [7:0] again_round_q;
   alcor_abi_pkg::link_drops_t drops_q;
@@ -132,7 +154,7 @@ module link_rx #(
       .resets_i  (resets_i),
       .key_i     (key_i),
       .heard_i   (heard),
-      .first_i   (first_q),
+      .first_i   (first),
       .belongs_o (belongs),
       .answer_o  (answer),
       .session_o (session_o),
@@ -141,13 +163,13 @@ module link_rx #(
 
   // ---------------------------------------------------------------- sequence
 
-  assign ahead    = first_q.sequence_.word - expected_q;
-  assign take     = heard && belongs && first_q.frame.numbered && ahead == '0 && room;
+  assign ahead    = first.sequence_.word - expected_q;
+  assign take     = heard && belongs && first.frame.numbered && ahead == '0 && room;
   // A frame without a number tells the number of the next one.
   assign early    = heard && belongs && ahead != '0 && !ahead[15];
-  assign repeated = heard && belongs && first_q.frame.numbered && ahead[15];
+  assign repeated = heard && belongs && first.frame.numbered && ahead[15];
   assign lost     = early || (ends && !whole && session_o.open)
-      || (heard && belongs && first_q.frame.numbered && ahead == '0 && !room);
+      || (heard && belongs && first.frame.numbered && ahead == '0 && !room);
 
   always_ff @(posedge mac_clk_i) begin
     if (!mac_rst_ni) begin
@@ -168,29 +190,29 @@ module link_rx #(
       arrived_q <= take || repeated;
       heard_q   <= heard && belongs;
       // The other end is asked once in each of its rounds.
-      lost_q <= lost && (!asked_q || (heard && belongs && first_q.rounds.round != round_q));
+      lost_q <= lost && (!asked_q || (heard && belongs && first.rounds.round != round_q));
       if (heard && belongs) begin
-        round_q <= first_q.rounds.round;
-        if (first_q.rounds.round != round_q) asked_q <= 1'b0;
+        round_q <= first.rounds.round;
+        if (first.rounds.round != round_q) asked_q <= 1'b0;
       end
       if (lost) asked_q <= 1'b1;
       drops_q.damaged  <= ends && !whole;
       drops_q.early    <= early;
       drops_q.repeated <= repeated;
-      drops_q.foreign  <= (ends && whole && foreign_q) || (heard && !belongs && first_q.frame.known);
+      drops_q.foreign  <= (ends && whole && foreign_q) || (heard && !belongs && first.frame.known);
       if (ends && whole && foreign_q) foreign_kept_q <= 1'b1;
       if (word_valid_q && !words_ready) overrun_q <= 1'b1;
     end
   end
 
   always_ff @(posedge mac_clk_i) begin
-    acknowledged_q <= first_q.sequence_.acknowledged;
-    again_q        <= first_q.frame.again;
-    again_round_q  <= first_q.rounds.again;
+    acknowledged_q <= first.sequence_.acknowledged;
+    asks_again_q   <= first.frame.again;
+    again_round_q  <= first.rounds.again;
   end
 
   assign news_o = {
-    arrived_q, lost_q, answer, expected_q, round_q, heard_q, acknowledged_q, again_q, again_round_q
+    arrived_q, lost_q, answer, expected_q, round_q, heard_q, acknowledged_q, asks_again_q, again_round_q
   };
   assign faults_o = {stale, foreign_kept_q, overrun_q};
   assign drops_o  = drops_q;
@@ -295,7 +317,7 @@ module link_rx #(
 
   always_ff @(posedge clk_i) begin
     valid_o <= core_valid && works_i;
-    if (core_valid) {vc_o, phit_o} <= core_phit;
+    {vc_o, phit_o} <= core_phit;
   end
 
   // Credits that have come and not been handed on, by channel; one leaves a cycle, in turns. A
