@@ -2089,33 +2089,6 @@ fn rma_messages_reset_fetches() {
     }
 }
 
-/// RESET_STATE.largest is the largest number of ranks that any run had, and stays in a reset of the rank.
-#[test]
-fn rma_messages_largest() {
-    let mut bench = Bench::new(USUAL, "rma_messages_largest");
-    let mut largest = [0; RANKS];
-    for ranks in [1, 2, 1] {
-        // A rank of the run.
-        for (at, largest) in largest.iter_mut().enumerate().take(ranks as usize) {
-            bench.command(at, Opcode::SetNprocs, ranks);
-            bench.command(at, Opcode::BeginRun, 0);
-            bench.drain();
-            *largest = ranks.max(*largest);
-            bench.cycle();
-            bench.cycle();
-            let state = bench.read(at, rank::RESET_STATE);
-            assert_eq!(rank::reset_state::LARGEST.get(state), *largest, "rank {at}");
-            bench.recalls[at] = Default::default();
-            bench.register(at, rank::RANK_RESET, rank::rank_reset::RESET.mask());
-            bench.cycle();
-            bench.cycle();
-            bench.ends_reset(at);
-            let reached: [u32; RANKS] = std::array::from_fn(|to| u32::from(to < *largest as usize));
-            assert_eq!(bench.recalls[at], reached, "rank {at}");
-        }
-    }
-}
-
 /// More answers are outstanding than any rank of a program has.
 #[test]
 fn rma_messages_reset_many() {
