@@ -345,6 +345,9 @@ fn operations_behind_pcie_are_as_measured() {
         let text = text.replace("{}", &format!("{rate:.2}"));
         assert!(README.contains(&text), "README: {text}");
     }
+    let stream = figures["put-8-stream"]["measured"].as_f64();
+    let text = format!("a put takes {:.1} cycles", stream.expect("a figure"));
+    assert!(README.contains(&text), "README: {text}");
     for none in ["put-8-loads", "put-8-transfers", "put-8-interrupts"] {
         assert_eq!(figures[none]["measured"].as_f64(), Some(0.0), "{none}");
     }

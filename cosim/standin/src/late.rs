@@ -9,7 +9,7 @@
 //! - Interrupts arrive late. Several may arrive as one, and some have no cause.
 //! - Signals interrupt the system calls that wait for interrupts.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use alcor_abi::{LINE_BYTES, LINE_PAGES};
@@ -34,6 +34,8 @@ enum Post {
 struct State {
     random: StdRng,
     posted: VecDeque<Post>,
+    /// Words of command lines that were posted, by line.
+    combined: HashMap<u64, usize>,
     /// Interrupts that have not reached the host, a bit for each.
     raised: u32,
     /// Number of user interrupts of the card.
@@ -58,6 +60,7 @@ impl<D: Device> Late<D> {
             state: Mutex::new(State {
                 random: StdRng::seed_from_u64(seed),
                 posted: VecDeque::new(),
+                combined: HashMap::new(),
                 raised: 0,
                 events,
             }),
@@ -95,12 +98,16 @@ impl<D: Device> Late<D> {
     }
 
     /// Posts a word of a command line. Processors that combine writes send the words of a line in any
-    /// order.
+    /// order, but those of one line behind the ones of the line before.
     fn post_combined(&self, at: u64, word: [u8; 4]) {
         let mut state = self.state();
         let is_same =
             |post: &&Post| matches!(post, Post::Line(other, _) if other / LINE == at / LINE);
-        let others = state.posted.iter().rev().take_while(is_same).count();
+        let words = state.combined.entry(at / LINE).or_default();
+        let of_this_line = *words % (LINE as usize / 4);
+        *words += 1;
+        let others = state.posted.iter().rev().take_while(is_same);
+        let others = others.count().min(of_this_line);
         let place = state.posted.len() - state.random.random_range(0..=others);
         state.posted.insert(place, Post::Line(at, word));
         self.deliver_some(&mut state);
