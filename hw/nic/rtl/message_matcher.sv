@@ -448,8 +448,8 @@ module message_matcher #(
       found_valid_q <= 1'b0;
     end else begin
       state_q       <= state_d;
-      // Nothing uses the counter after the sweep.
-      sweep_q       <= sweep_q + 1'b1;
+      // The counter stands after the sweep: an idle board has no state that changes.
+      if (sweeps) sweep_q <= sweep_q + 1'b1;
       next_valid_q  <= pops || (next_valid_q && !next_goes && !drops);
       searching_q   <= searching_q + 2'(next_goes) - 2'(message_result);
       found_valid_q <= message_result || (found_valid_q && !message_done);
