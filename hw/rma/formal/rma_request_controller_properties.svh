@@ -73,7 +73,8 @@
   `ALCOR_IMPLIES(p_atomic_written, atomic_active, \u_atomic.written_q <= halves)
   `ALCOR_IMPLIES(p_atomic_idle, !atomic_active, \u_atomic.written_q == 2'd0)
   `ALCOR_IMPLIES(p_atomic_taken, state_q != Atomic, \u_atomic.taken_q == 1'b0)
-  `ALCOR_IMPLIES(p_atomic_end, atomic_active, access_end == 34'(offset) + (atomic_header.wide ? 34'd8 : 34'd4))
+  // The end is known with the word behind the offset.
+  `ALCOR_IMPLIES(p_atomic_end, state_q == Atomic, access_end == 34'(offset) + (atomic_header.wide ? 34'd8 : 34'd4))
   `ALCOR_IMPLIES(p_atomic_address, atomic_active, packet.address == window_i.base + offset)
   // The window of a refused operation stays, so no data is sent in its place.
   `ALCOR_IMPLIES(p_atomic_refused, state_q == XCheck && is_atomic, packet.refused)
@@ -115,7 +116,8 @@
   logic [33:0] whole_end;
   assign whole_end = 34'(offset) + (packet.header.last ? 34'(packet.length.length) : 34'(left));
   `ALCOR_IMPLIES(p_x_end, (state_q == XCheck && ptype == PT_XPUT) || accumulates, access_end == whole_end)
-  `ALCOR_IMPLIES(p_x_address, (state_q == XCheck && ptype == PT_XPUT) || accumulates,
+  // The address is known from the offset on.
+  `ALCOR_IMPLIES(p_x_address, ((state_q == XLength || state_q == XCheck) && (ptype == PT_XPUT || is_accumulate)) || accumulates,
                  packet.address == window_i.base + offset)
   `ALCOR_IMPLIES(p_paper_end, state_q == PaperCheck, access_end == 34'(offset) + 34'({paper_words, 2'b00}))
   `ALCOR_IMPLIES(p_paper_offset, state_q == PaperCheck, offset[1:0] == 2'd0)
