@@ -65,6 +65,7 @@ fn fixed(offset: u32) -> Option<u32> {
                 | board::capabilities::SWITCH.put(1)
                 | board::capabilities::MESSAGES.put(1)
                 | board::capabilities::KERNEL.put(1)
+                | board::capabilities::LINES.put(1)
         }
         board::GEOMETRY => {
             board::geometry::RANKS.put(RANKS as u32)
