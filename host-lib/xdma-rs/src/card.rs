@@ -375,7 +375,17 @@ impl Card {
     /// As [`Card::user_pages`].
     ///
     /// # Examples
-    /// See [`Bar::write_line`].
+    /// ```
+    /// use xdma::BarOffset;
+    /// use xdma::standin::{Memory, Shape, StandIn};
+    ///
+    /// let shape = Shape { bypass_bytes: 0x2000, ..Shape::default() };
+    /// let standin = StandIn::with(shape, Memory::new(0x2000))?;
+    /// let lines = standin.machine().only_card()?.bypass_combined(BarOffset(0x1000), 0x1000)?;
+    /// lines.write_line(BarOffset(0), &[1; 64])?;
+    /// assert_eq!(lines.bytes(), 0x1000);
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
     pub fn bypass_combined(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
         let uncached = self.bypass_pages(first, bytes)?;
         Ok(self.combined(first.0, bytes).unwrap_or(uncached))
