@@ -247,7 +247,7 @@ impl FreeBoard {
         if line.contains(&None) || !self.shape().takes_lines() {
             return Ok(Vec::new());
         }
-        let words = std::mem::replace(line, [None; 16]);
+        let words = std::mem::take(line);
         drop(lines);
         let line = HeldWrites::from_words(words.map(Option::unwrap_or_default));
         if let Some((NodeAddr(at), data)) = line.payload {

@@ -145,9 +145,10 @@ impl XdmaBoard {
             board,
             rank: self.card.bypass_pages(BarOffset(pages + own), PAGE)?,
             memory: Some(self.card.bypass_pages(first, node_bytes.into())?),
-            lines: match has_lines {
-                true => Some(self.card.bypass_combined(lines, PAGE)?),
-                false => None,
+            lines: if has_lines {
+                Some(self.card.bypass_combined(lines, PAGE)?)
+            } else {
+                None
             },
         })
     }

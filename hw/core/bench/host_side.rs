@@ -246,7 +246,7 @@ impl Bench {
                 line[offset as usize / 4 + word] = Some(beat.words[word]);
             }
             if line.iter().all(Option::is_some) {
-                let words = std::mem::replace(line, [None; 16]).map(Option::unwrap_or_default);
+                let words = std::mem::take(line).map(Option::unwrap_or_default);
                 self.complete += 1;
                 let (writes, payload) = effects(words, rank);
                 self.dma_writes.extend(writes);
