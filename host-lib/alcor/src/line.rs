@@ -56,6 +56,7 @@ pub enum LineStep {
 
 /// The writes that a [`CommandLine`] has held back.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HeldWrites {
     /// A write to node memory, which comes first.
     pub payload: Option<(NodeAddr, Vec<u8>)>,

@@ -5,12 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Types that are complete as they are.
-const COMPLETE: [&str; 6] = [
+const COMPLETE: [&str; 7] = [
     // The two directions of a transfer.
     "TransferKind",
     // The two kinds of a matching unit, and the form of its match bits.
     "AlpuKind",
     "Pattern",
+    // A port must handle each effect of a write.
+    "LineStep",
     // The three numbers that define a stage of the hardware's tree.
     "Stage",
     // Hidden in documents; only this crate implements the trait that uses them.
