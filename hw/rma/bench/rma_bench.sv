@@ -720,6 +720,7 @@ module rma_bench (
     ) u_host_ring (
         .clk_i       (clk_i),
         .rst_ni      (rst_ni),
+        .drain_i     (1'b0),
         .settings_i  (settings),
         .state_i     (state),
         .idle_o      (ring_copies_idle_o[g]),

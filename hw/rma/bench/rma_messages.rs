@@ -2288,6 +2288,32 @@ fn rma_messages_copies() {
     }
 }
 
+/// The reset of a rank ends while nobody takes its copies, as on a card whose host has not started XDMA's channel. A rank
+/// may turn copies on by one write.
+#[test]
+fn rma_messages_reset_untaken_copies() {
+    let mut bench = Bench::new(USUAL, "rma_messages_reset_untaken_copies");
+    bench.begin();
+    bench.drain();
+    for at in 0..RANKS {
+        bench.nodes[at].copy_grants.set_pace(Pace::Chance(0.0));
+        bench.register(at, rank::HOST_RING, rank::host_ring::ENABLE.mask());
+        bench.command(at, Opcode::XLength, 0);
+        // A window that no rank has registered.
+        let commit = x_commit::DPID.put(1 - at as u32) | x_commit::ID.put(1_000);
+        bench.command(at, Opcode::XPut, commit);
+        bench.run_until("a copy", |bench| bench.is(at, "copy_valid_o"));
+        bench.register(at, rank::RANK_RESET, rank::rank_reset::RESET.mask());
+        bench.run_until("the write", |bench| bench.nodes[at].host.is_empty());
+        bench.cycle();
+        bench.ends_reset(at);
+        assert!(
+            !bench.is(at, "copy_valid_o"),
+            "rank {at}: a copy of the last holder"
+        );
+    }
+}
+
 /// Registers, causes and interrupt in each cycle, beside random traffic, barriers, and events of the board.
 #[test]
 fn rma_messages_registers() {

@@ -6,6 +6,9 @@
 /// Copies of one rank are carried out in order, so an entry is in host memory after all entries before it. The host
 /// recognises a new entry by its lap bit, and so needs no access to the board. The host does not let the ring overtake its
 /// tail, so no entry is overwritten before it is copied.
+///
+/// While the rank is being reset, no copy is asked for, and a copy that is not taken is withdrawn: the reset must end though
+/// the host takes no copies.
 module rma_host_ring #(
     /// Entries of a copy at most: no more than fit into `host_copy_t.bytes`.
     parameter int unsigned ENTRIES = 256
@@ -14,13 +17,15 @@ module rma_host_ring #(
     input  logic                          clk_i,
     /// Synchronous reset, active low.
     input  logic                          rst_ni,
+    /// The rank is being reset.
+    input  logic                          drain_i,
     /// Registers that the host has written.
     input  alcor_abi_pkg::ring_settings_t settings_i,
     /// State of the completion ring.
     input  alcor_abi_pkg::ring_state_t    state_i,
     /// No copy is asked for or due.
     output logic                          idle_o,
-    /// A copy; stable until it is taken.
+    /// A copy; stable until it is taken or the rank is reset.
     output alcor_abi_pkg::host_copy_t     copy_o,
     /// The copy is taken.
     input  logic                          copy_ready_i
@@ -46,7 +51,7 @@ module rma_host_ring #(
   assign all    = due < 16'(most_q);
   assign count  = all ? CountW'(due) : most_q;
   // `most_q` is a cycle behind the index: no copy begins in the cycle after another, or after the ring was cleared.
-  assign asks   = settings_i.copies && behind && !state_i.clearing && !copy_q.valid;
+  assign asks   = settings_i.copies && behind && !state_i.clearing && !copy_q.valid && !drain_i;
 
   always_ff @(posedge clk_i) begin
     mask_q <= ~(15'h7FFF << settings_i.log2_entries);
@@ -63,14 +68,14 @@ module rma_host_ring #(
       if (asks) copied_q <= all ? head : copied_q + 16'(most_q);
       if (!settings_i.copies) copied_q <= head;
       if (state_i.clearing) copied_q <= '0;
-      copy_q.valid <= asks || (copy_q.valid && !copy_ready_i);
+      copy_q.valid <= asks || (copy_q.valid && !copy_ready_i && !drain_i);
     end
   end
 
   assign copy_o = copy_q;
-  assign idle_o = !copy_q.valid && (!settings_i.copies || !behind);
+  assign idle_o = !copy_q.valid && (!settings_i.copies || !behind || drain_i);
 
   `ALCOR_CHECK_PARAM(g_check_entries, ENTRIES >= 1 && ENTRIES <= 511, "rma_host_ring: ENTRIES must be 1 to 511")
-  `ALCOR_STABLE(a_copy_stable, copy_o.valid, copy_ready_i, {copy_o.source, copy_o.destination, copy_o.bytes})
+  `ALCOR_STABLE(a_copy_stable, copy_o.valid, copy_ready_i || drain_i, {copy_o.source, copy_o.destination, copy_o.bytes})
 
 endmodule

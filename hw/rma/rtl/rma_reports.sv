@@ -187,6 +187,7 @@ module rma_reports #(
   rma_host_ring u_host_ring (
       .clk_i       (clk_i),
       .rst_ni      (rst_ni),
+      .drain_i     (drain_i),
       .settings_i  (ring_settings),
       .state_i     (ring_state),
       .idle_o      (copies_idle),
