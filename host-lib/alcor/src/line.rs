@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_goes_apart() {
+    fn writes_that_do_not_fit_go_apart() {
         let mut line = CommandLine::default();
         // A command without operands is one write.
         assert_eq!(line.write(register(Opcode::XPut), 0), LineStep::Apart);

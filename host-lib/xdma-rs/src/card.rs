@@ -367,9 +367,10 @@ impl Card {
         self.pages("bypass", self.layout().bypass, NO_BYPASS, first, bytes)
     }
 
-    /// Maps a part of the bypass BAR, as [`Card::bypass_pages`], but write-combined as
-    /// [`Card::bypass_bar`]: neighbouring writes may become one packet, in any order. The mapping is
-    /// uncached if the system offers no other.
+    /// Maps a part of the bypass BAR, as [`Card::bypass_pages`], but write-combined if this process may
+    /// open the kernel's file for write-combining: neighbouring writes may become one packet, in any
+    /// order. Root may open that file for a prefetchable BAR. Otherwise the mapping is uncached. It is
+    /// uncached, too, if the kernel has mapped the same pages uncached.
     ///
     /// # Errors
     /// As [`Card::user_pages`].
@@ -387,19 +388,16 @@ impl Card {
     /// # Ok::<(), xdma::Error>(())
     /// ```
     pub fn bypass_combined(&self, first: BarOffset, bytes: u64) -> Result<Bar> {
-        let uncached = self.bypass_pages(first, bytes)?;
-        Ok(self.combined(first.0, bytes).unwrap_or(uncached))
-    }
-
-    /// Maps a part of the bypass BAR through the kernel's file for write-combining, if this process
-    /// may open that file.
-    fn combined(&self, first: u64, bytes: u64) -> Option<Bar> {
-        let combined = self
-            .folder
-            .join(format!("resource{}_wc", self.layout().bypass?));
-        let bytes = usize::try_from(bytes).ok()?;
-        let memory = self.machine.nodes().map(&combined, first, bytes).ok()?;
-        Some(Bar::new(memory, combined))
+        let bar = self.layout().bypass;
+        let length = self.check_pages("bypass", bar, NO_BYPASS, first, bytes)?;
+        // No uncached mapping is made beside this one: two types of mapping of a page exclude each other.
+        let combined = bar.map(|bar| self.folder.join(format!("resource{bar}_wc")));
+        if let Some(combined) = combined
+            && let Ok(memory) = self.machine.nodes().map(&combined, first.0, length)
+        {
+            return Ok(Bar::new(memory, combined));
+        }
+        self.bar("bypass", first.0, bytes, NO_BYPASS)
     }
 
     fn pages(
@@ -410,6 +408,19 @@ impl Card {
         first: BarOffset,
         bytes: u64,
     ) -> Result<Bar> {
+        self.check_pages(name, bar, advice, first, bytes)?;
+        self.bar(name, first.0, bytes, advice)
+    }
+
+    /// Checks that whole pages of a BAR exist. Returns their length.
+    fn check_pages(
+        &self,
+        name: &str,
+        bar: Option<usize>,
+        advice: &'static str,
+        first: BarOffset,
+        bytes: u64,
+    ) -> Result<usize> {
         let node = self.node(name, advice)?.into_path();
         let size = bar.map_or(0, |bar| self.bars[bar]);
         if !first.0.is_multiple_of(PAGE) || !bytes.is_multiple_of(PAGE) {
@@ -419,15 +430,15 @@ impl Card {
                 multiple: PAGE,
             });
         }
-        if first.0.checked_add(bytes).is_none_or(|end| end > size) {
-            return Err(Error::Beyond {
+        match usize::try_from(bytes) {
+            Ok(length) if first.0.checked_add(bytes).is_some_and(|end| end <= size) => Ok(length),
+            _ => Err(Error::Beyond {
                 node,
                 offset: first,
                 bytes,
                 size,
-            });
+            }),
         }
-        self.bar(name, first.0, bytes, advice)
     }
 
     /// Pins `bytes` of zeroed host memory for a design that gives descriptors to the card-to-host
@@ -461,21 +472,13 @@ impl Card {
         Ok(Some(Pinned(memory)))
     }
 
-    /// Maps the bypass BAR, which reaches the design's memory.
-    ///
-    /// The mapping is write-combined if this process may open the kernel's file for
-    /// write-combining, so that neighbouring writes become one packet. Root may open that file for
-    /// a prefetchable BAR. Otherwise the mapping is uncached.
+    /// Maps the whole bypass BAR, which reaches the design's memory, as [`Card::bypass_combined`].
     ///
     /// # Errors
     /// The errors of [`Card::user_bar`].
     pub fn bypass_bar(&self) -> Result<Bar> {
         let bytes = self.layout().bypass.map_or(0, |bar| self.bars[bar]);
-        let combined = self.driver.is_xdma().then(|| self.combined(0, bytes));
-        match combined.flatten() {
-            Some(combined) => Ok(combined),
-            None => self.bar("bypass", 0, bytes, NO_BYPASS),
-        }
+        self.bypass_combined(BarOffset(0), bytes)
     }
 
     /// Opens a channel from the host to the card.

@@ -1,10 +1,14 @@
 //! Transfers of data, registers and events that succeed.
 
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use xdma::nodes::System;
 use xdma::standin::{Memory, Shape, StandIn};
-use xdma::{BarOffset, CardAddr, DmaBuffer, Error};
+use xdma::{BarOffset, CardAddr, DmaBuffer, Error, Machine};
 
 const BYTES: usize = 4 << 20;
 const PIECE: usize = 1 << 20;
@@ -271,4 +275,40 @@ proptest! {
             prop_assert!(found == expected[at..end]);
         }
     }
+}
+
+/// The system's file for write-combining is mapped where there is one, at the same place of the BAR; else the
+/// BAR's node.
+#[test]
+fn the_file_for_write_combining_is_mapped() {
+    let shape = Shape {
+        bypass_bytes: 0x2000,
+        ..Shape::default()
+    };
+    let standin = StandIn::with(shape, Memory::new(0x2000)).expect("a stand-in");
+    let dev = tempfile::tempdir().expect("a folder");
+    let card = standin.machine().only_card().expect("the card");
+    let name = card.bypass_bar().expect("a BAR").node().to_owned();
+    let file = |path: PathBuf| fs::write(path, [0; 0x2000]).expect("a file");
+    file(dev.path().join(name.file_name().expect("a node")));
+    // The same card, with files in place of the stand-in's nodes.
+    let machine = Machine::at(standin.sys(), dev.path(), Arc::new(System));
+    let card = machine.only_card().expect("the card");
+    let map = || {
+        card.bypass_combined(BarOffset(0x1000), 0x1000)
+            .expect("a page")
+    };
+    assert_eq!(map().node().file_name(), name.file_name());
+    let bar = card.layout().bypass.expect("a BAR");
+    let folder = format!("bus/pci/devices/{}", card.address());
+    let combined = standin.sys().join(folder).join(format!("resource{bar}_wc"));
+    file(combined.clone());
+    let page = map();
+    assert_eq!(page.node(), combined);
+    page.write_line(BarOffset(0x40), &[7; 64]).expect("a line");
+    let written = fs::read(combined).expect("the file");
+    assert_eq!(written[0x1040..0x1080], [7; 64]);
+    assert!(written[..0x1040].iter().all(|&byte| byte == 0));
+    let beyond = card.bypass_combined(BarOffset(0x1000), 0x2000);
+    assert!(matches!(beyond, Err(Error::Beyond { .. })));
 }
