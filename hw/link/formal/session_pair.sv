@@ -158,19 +158,23 @@ module session_pair (
 
   // ---------------------------------------------------------------- properties
 
-  logic [1:0] own_ok, key_ok, named_ok, opens_ok, one_ok, leaves_ok, closed_ok, phit_ok, heard_ok, both_ok, stale_ok, epoch_ok, sent_ok, later_ok, order_ok, knows_ok, knew_ok, forgets_ok, in_ok, known_ok, agreed_ok, agreed_sent_ok, shown_ok;
+  // By side.
+  logic [1:0] own_ok, key_ok, named_ok, opens_ok, one_ok, leaves_ok, closed_ok, phit_ok, heard_ok, both_ok, stale_ok;
+  logic [1:0] shown_ok, epoch_ok, sent_ok, rises_ok, later_ok, order_ok, knows_ok, knew_ok, forgets_ok, in_ok, known_ok;
+  logic [1:0] agreed_ok, told_ok;
 
   for (genvar s = 0; s < 2; s++) begin : g_properties
     // An end names its board's epoch, and has a key.
-    assign own_ok[s] = !alive_q[s] || (own[s][15:8] == count_q[s] && (idle[s] || (named_q[s] && own[s][7:0] == key_q[s])));
+    assign own_ok[s] = !alive_q[s]
+        || (own[s][15:8] == count_q[s] && (idle[s] || (named_q[s] && own[s][7:0] == key_q[s])));
     // A session is between ends with the same key.
     assign key_ok[s] = !alive_q[s] || !known[s] || other[s][7:0] == own[s][7:0];
     // An accepted frame names both epochs, and its session is open from the next cycle on.
     assign named_ok[s] = !(alive_q[s] && heard_i[s] && belongs[s])
         || (known_i[s] && receiver_i[s] == own[s] && (greets[s] || (open[s] && sender_i[s] == other[s])));
-    logic [15:0] sender_q;
+    // The cycle before, if no reset has begun since.
     logic accepted_q, refused_q, open_q, stale_q;
-    logic [15:0] other_q;
+    logic [15:0] sender_q, other_q;
     always_ff @(posedge clk_i) begin
       sender_q   <= sender_i[s];
       accepted_q <= rst_ni && alive_q[s] && !reset_i[s] && heard_i[s] && belongs[s];
@@ -180,7 +184,7 @@ module session_pair (
       other_q    <= other[s];
     end
     assign opens_ok[s] = !accepted_q || (open[s] && other[s] == sender_q);
-    // A session never has another end; a frame that does not belong closes it for good.
+    // A session never gets another end; a frame that does not belong closes it for good.
     assign one_ok[s] = !open_q || ((open[s] || stale[s]) && other[s] == other_q);
     assign leaves_ok[s] = !(open_q && refused_q) || stale[s];
     assign closed_ok[s] = (!stale_q || stale[s]) && !(alive_q[s] && stale[s] && belongs[s]);
@@ -198,6 +202,7 @@ module session_pair (
     assign shown_ok[s] = !(shows_q[s] || changes_q[s]) || (named_q[s] && key_q[s] != '0);
     assign epoch_ok[s] = !mine[s] || (present[s] && sent[s] != 3'd4);
     assign sent_ok[s] = sent_q[s] == '0 || was_q[s];
+    assign rises_ok[s] = sent[s] >= sent_q[s];
     assign later_ok[s] = sent_q[s] != 3'd4 || ended[s];
     assign order_ok[s] = delivered_q[s] <= sent_q[1-s];
     assign knows_ok[s] = !(mine[s] && names[s]) || delivered_q[s] != '0;
@@ -206,7 +211,7 @@ module session_pair (
     assign in_ok[s] = !(mine[s] && (open[s] || stale[s]) && other[s] == chosen[1-s]) || delivered_q[s] >= 3'd2;
     assign known_ok[s] = !alive_q[s] || (idle[s] ? !known[s] : greets[s] || known[s]);
     assign agreed_ok[s] = !agreed_q[s] || !mine[s] || ((open[s] || stale[s]) && other[s] == chosen[1-s]);
-    assign agreed_sent_ok[s] = !agreed_q[s] || told_q == '1;
+    assign told_ok[s] = !agreed_q[s] || told_q == '1;
   end
 
   `ALCOR_ASSERT(p_own, own_ok == '1)
@@ -222,6 +227,7 @@ module session_pair (
   `ALCOR_ASSERT(p_stale, stale_ok == '1)
   `ALCOR_ASSERT(p_epoch, epoch_ok == '1)
   `ALCOR_ASSERT(p_sent, sent_ok == '1)
+  `ALCOR_ASSERT(p_rises, rises_ok == '1)
   `ALCOR_ASSERT(p_later, later_ok == '1)
   `ALCOR_ASSERT(p_order, order_ok == '1)
   `ALCOR_ASSERT(p_knows, knows_ok == '1)
@@ -230,10 +236,10 @@ module session_pair (
   `ALCOR_ASSERT(p_in, in_ok == '1)
   `ALCOR_ASSERT(p_known, known_ok == '1)
   `ALCOR_ASSERT(p_agreed, agreed_ok == '1)
-  `ALCOR_ASSERT(p_agreed_sent, agreed_sent_ok == '1)
+  `ALCOR_ASSERT(p_told, told_ok == '1)
   `ALCOR_ASSERT(p_shown, shown_ok == '1)
 
-  // ---------------------------------------------------------------- states of interest, for the task `reached`
+  // ---------------------------------------------------------------- states of interest, for the task `pair-reached`
 
   // Both ends have a session with each other, in any epochs. The chosen epochs have had one; other ones had one before.
   // A frame of an epoch before the chosen one was refused in the chosen one.
