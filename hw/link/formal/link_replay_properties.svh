@@ -61,6 +61,13 @@ always @(posedge mac_clk_i) begin
     f_last : assert (f_words != '0 || !f_any || f_contents[f_before*(MacW+1)+MacW]);
     f_kept_last : assert (next_q == head_q || kept.last == f_contents[32'(next_q[AddrW-1:0])*(MacW+1)+MacW]);
     f_again : assert (state_q != StAgain || next_q != head_q);
+    // A numbered frame leaves in a session. Each frame names the session's epochs.
+    if (sends && first) begin
+      f_session : assert (!header.frame.numbered || session_i.open);
+      f_names : assert (header.epochs.key == session_i.own.key && header.epochs.resets == session_i.own.resets
+          && header.epochs.other_key == session_i.other.key && header.epochs.other_resets == session_i.other.resets
+          && header.frame.known == session_i.known && header.frame.open == session_i.open);
+    end
     // A word that is not acknowledged is in the ring as it was stored, and is sent as it is in the ring.
     if (f_kept) f_stored : assert ((f_mark ? f_contents[f_place+MacW] : f_contents[f_place]) == f_value);
     if (f_kept && next_q == f_number) f_read : assert ((f_mark ? kept.last : kept.data[0]) == f_value);
