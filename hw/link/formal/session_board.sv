@@ -256,12 +256,15 @@ module session_board #(
 
   // ---------------------------------------------------------------- states of interest, for the task `board-reached`
 
-  // An epoch had a session, and has ended.
-  logic opened_q, before_epoch_q;
+  // An epoch has begun after the first one. An epoch had a session, and has ended.
+  // There was no key yet when the core's wait ended.
+  logic second_q, opened_q, before_epoch_q, calm_q;
   always_ff @(posedge clk_i) begin
+    if (wants) calm_q <= place_q == '0 && !writes_i;
+    second_q       <= second_q || begins;
     opened_q       <= !begins && (opened_q || (works && session.open && !stood_q));
     before_epoch_q <= before_epoch_q || (begins && opened_q);
-    if (!rst_ni) {opened_q, before_epoch_q} <= '0;
+    if (!rst_ni) {second_q, opened_q, before_epoch_q} <= '0;
   end
   always @(posedge clk_i) begin
     if (rst_ni) begin
@@ -269,8 +272,9 @@ module session_board #(
       // The board's reset has not arrived yet; the next epoch's session.
       c_late : cover (before_epoch_q && acts && session.open && !present_q);
       c_again : cover (before_epoch_q && works && !stood_q && acts && session.open);
-      // The controller's clock stood: what p_works excludes.
-      c_stood : cover (works && !mac_rst_n);
+      // The controller's clock stood in a second reset, and the host wrote the key after the core's wait: what p_works
+      // excludes. With HOLD of 32, this takes 105 moments.
+      c_stood : cover (second_q && calm_q && place_q != '0 && works && !mac_rst_n);
     end
   end
 
