@@ -116,7 +116,13 @@ module session_board #(
   // How far the board's reset has come on its way to the session's, and the session's on its way back.
   logic [3:1] way;
   logic back_meta, back;
+  // How far the news has come that the session is in the reset.
+  logic obeys, obeyed_meta, obeyed;
 `include "board_registers.svh"
+
+  // No reset is under way.
+  logic quiet;
+  assign quiet = !wants && way == '0;
 
   // ---------------------------------------------------------------- facts
 
@@ -142,21 +148,6 @@ module session_board #(
     if (!rst_ni) {acted_q, present_q, used_q} <= '0;
   end
 
-  // Edges of the controller's clock in the core's present count, of those between two edges of the core at most three. A
-  // count without eight of them has ended the last reset: the controller's clock stood, or stands.
-  logic [3:0] edges_q;
-  logic [1:0] gap_q;
-  logic stood_q;
-  always_ff @(posedge clk_i) begin
-    if (core_i && (!core_rst_n_q || !wants || back)) edges_q <= '0;
-    else if (mac_i && gap_q != 2'd3 && edges_q != 4'd8) edges_q <= edges_q + 4'd1;
-    if (core_i) gap_q <= '0;
-    else if (mac_i && gap_q != 2'd3) gap_q <= gap_q + 2'd1;
-    if (begins) stood_q <= 1'b0;
-    else if (core_i && core_rst_n_q && wants && !back && core_count == '0 && edges_q != 4'd8) stood_q <= 1'b1;
-    if (!rst_ni) {edges_q, gap_q, stood_q} <= '0;
-  end
-
   // ---------------------------------------------------------------- properties
 
   // A session acts under the name of its board's epoch, or of the one before, if the board's reset has not arrived yet.
@@ -166,9 +157,9 @@ module session_board #(
       || (life_resets_q == resets_q && (life_key_q == '0 || life_key_q == place_q)))
   // It acts in one life of an epoch.
   `ALCOR_ASSERT(p_once, !used_q || (mac_rst_n && present_q && !idle))
-  // Phits and credits pass the core's side only outside of the board's reset, and while the session is that of the present
-  // epoch, unless the controller's clock stood.
-  `ALCOR_ASSERT(p_works, !works || (core_rst_n_q && (stood_q || (mac_rst_n && present_q))))
+  // Phits and credits pass the core's side only outside of the board's reset, while the session is that of the present epoch
+  // and out of reset, and no reset is on its way to it.
+  `ALCOR_ASSERT(p_works, !works || (core_rst_n_q && mac_rst_n && present_q && quiet))
 
   // ---------------------------------------------------------------- invariants of the induction
 
@@ -219,15 +210,12 @@ module session_board #(
   `ALCOR_ASSERT(p_past, !(mac_rst_n && present_q && old_q) || (meta_q == 2'd0 || meta_q == 2'd3))
 
   // In a life that began in the present epoch, a reset on its way overtakes no key.
-  logic quiet;
-  assign quiet = !wants && way == '0;
   `ALCOR_ASSERT(p_overtakes, !(mac_rst_n && present_q) || quiet || (
       (idle || (way[3] && !acted_q))
       && (before_q == '0 || way[3]) && (sync_q == '0 || way[3:2] != '0) && (meta_q == '0 || way != '0)
       && (key_q == '0 || wants || way != '0)))
   // In another life, a reset is on its way.
-  `ALCOR_ASSERT(p_dies, !(mac_rst_n && !present_q) || (wants && (core_count == CountW'(HOLD)
-      || (core_count == CountW'(HOLD - 1) && (back || back_meta)) || (core_count == CountW'(HOLD - 2) && back))))
+  `ALCOR_ASSERT(p_dies, !(mac_rst_n && !present_q) || wants)
   `ALCOR_ASSERT(p_torn, !(mac_rst_n && torn_q) || (!present_q && (meta_q == 2'd0 || meta_q == 2'd3)
       && (sync_q == 2'd0 || sync_q == 2'd3) && (before_q == 2'd0 || before_q == 2'd3)))
   `ALCOR_ASSERT(p_resets, !mac_rst_n || torn_q || session.own.resets == life_resets_q)
@@ -244,37 +232,49 @@ module session_board #(
   end
   `ALCOR_ASSERT(p_first, counts_q || (wants && !core_rst_n_q))
   `ALCOR_ASSERT(p_counts, (core_count <= CountW'(HOLD) || !counts_q) && mac_count <= CountW'(HOLD))
-  // The reset's way to the session and back.
-  `ALCOR_ASSERT(p_way, !wants || ((edges_q < 4'd1 || way[1]) && (edges_q < 4'd2 || way[2])
-      && (edges_q < 4'd3 || (way[3] && mac_count == CountW'(HOLD))) && (edges_q < 4'd4 || !mac_rst_n)
-      && (edges_q < 4'd5 + 4'(gap_q) || !back_meta)))
+  // A session that obeys is in reset, and its count begins. Until the core's wish has come to it, up to three earlier bits
+  // let it count.
+  logic held;
+  assign held = way[3] && !mac_rst_n && mac_count >= CountW'(HOLD - 3) && (way[2] || mac_count >= CountW'(HOLD - 2))
+      && (way[1] || !wants || mac_count >= CountW'(HOLD - 1));
+  `ALCOR_ASSERT(p_obeys, !obeys || (way[3] && mac_count == CountW'(HOLD) && !mac_rst_n))
   `ALCOR_ASSERT(p_lasts, mac_count == '0 || way[3])
-  `ALCOR_ASSERT(p_back, wants || stood_q || !way[1] || way[2])
-  `ALCOR_ASSERT(p_rest, wants || stood_q || !way[2] || (way[3] && mac_count == CountW'(HOLD) && !mac_rst_n))
-  `ALCOR_ASSERT(p_out, wants || stood_q || (mac_rst_n && present_q && way == '0)
+  // The news of it: what the core saw before its wish counts once.
+  `ALCOR_ASSERT(p_meta_back, !(counts_q && wants && obeyed_meta) || (held && !back_meta))
+  `ALCOR_ASSERT(p_sync_back, !(counts_q && wants && obeyed && core_count < CountW'(HOLD)) || (held && !back_meta && !back))
+  `ALCOR_ASSERT(p_waits, !(counts_q && wants && core_count <= CountW'(HOLD - 2)) || (held && !back_meta && !back && !core_rst_n))
+  // The end of the wish.
+  `ALCOR_ASSERT(p_rest, wants || way[2:1] == '0 || held)
+  `ALCOR_ASSERT(p_out, wants || (mac_rst_n && present_q && way == '0)
       || (!mac_rst_n && !back_meta && !back && !core_rst_n))
 
   // ---------------------------------------------------------------- states of interest, for the task `board-reached`
 
-  // An epoch has begun after the first one. An epoch had a session, and has ended.
-  // There was no key yet when the core's wait ended.
-  logic second_q, opened_q, before_epoch_q, calm_q;
+  // An epoch has begun after the core's wait in the one before. An epoch had a session, and has ended.
+  // In this epoch, the controller's clock had an edge; it had none while the core waited for more than HOLD cycles.
+  logic second_q, opened_q, before_epoch_q, moved_q, stood_q;
+  logic [CountW:0] stands_q;
   always_ff @(posedge clk_i) begin
-    if (wants) calm_q <= place_q == '0 && !writes_i;
-    second_q       <= second_q || begins;
-    opened_q       <= !begins && (opened_q || (works && session.open && !stood_q));
+    second_q       <= second_q || (begins && !wants);
+    opened_q       <= !begins && (opened_q || (works && session.open));
     before_epoch_q <= before_epoch_q || (begins && opened_q);
-    if (!rst_ni) {second_q, opened_q, before_epoch_q} <= '0;
+    moved_q        <= !begins && (moved_q || mac_i);
+    stood_q        <= !begins && (stood_q || stands_q > (CountW + 1)'(HOLD));
+    if (begins || mac_i) stands_q <= '0;
+    else if (core_i && core_rst_n_q && wants && stands_q <= (CountW + 1)'(HOLD)) stands_q <= stands_q + 1'b1;
+    if (!rst_ni) {second_q, opened_q, before_epoch_q, moved_q, stood_q, stands_q} <= '0;
   end
   always @(posedge clk_i) begin
     if (rst_ni) begin
-      c_open : cover (works && !stood_q && acts && session.open);
+      c_open : cover (works && acts && session.open);
       // The board's reset has not arrived yet; the next epoch's session.
       c_late : cover (before_epoch_q && acts && session.open && !present_q);
-      c_again : cover (before_epoch_q && works && !stood_q && acts && session.open);
-      // The controller's clock stood in a second reset, and the host wrote the key after the core's wait: what p_works
-      // excludes. With HOLD of 32, this takes 105 moments.
-      c_stood : cover (second_q && calm_q && place_q != '0 && works && !mac_rst_n);
+      c_again : cover (before_epoch_q && works && acts && session.open);
+      // The controller's clock stood in a second reset, and the board works again.
+      c_stood : cover (second_q && stood_q && works && acts && session.open);
+      // The controller's clock has stood since the board's reset, and the core's wait has ended: the session was still in the
+      // reset before.
+      c_still : cover (second_q && !moved_q && !wants);
     end
   end
 
