@@ -1,4 +1,5 @@
-//! Small blocks of a link end, each against a model: `link_counts`, `link_bringup` and `link_closer`.
+//! Small blocks of a link end, each against a model: `link_reset`, `link_counts`, `link_bringup` and
+//! `link_closer`.
 
 use std::collections::VecDeque;
 
@@ -12,6 +13,8 @@ const KINDS: usize = 8;
 const LAST_COUNT: u64 = 0xffff;
 /// Cycles without a fault until the link is up, as in the model.
 const QUIET: u64 = 20;
+/// Cycles that a reset lasts, as in the model.
+const HOLD: u64 = 8;
 /// Edges of both clocks after which the core must see a count: 6 of its own and 4 of the other clock, which
 /// wait for one another.
 const LATEST: u64 = 24;
@@ -30,7 +33,8 @@ impl Bench {
         let recipe = Recipe::new("link_units", "link_units_bench")
             .blocks(&["abi", "common", "link"])
             .source("link/bench/link_units_bench.sv")
-            .param("QUIET", QUIET);
+            .param("QUIET", QUIET)
+            .param("HOLD", HOLD);
         let dut = Dut::start(&recipe);
         let mut bench = Self {
             rng: Random::new(name),
@@ -53,7 +57,13 @@ impl Bench {
     }
 
     fn reset(&mut self) {
-        const RESETS: [&str; 4] = ["rst_ni", "mac_rst_ni", "closer_rst_ni", "mac_ready_i"];
+        const RESETS: [&str; 5] = [
+            "rst_ni",
+            "mac_rst_ni",
+            "closer_rst_ni",
+            "mac_ready_i",
+            "board_rst_ni",
+        ];
         for name in RESETS {
             self.set(name, false);
         }
@@ -82,6 +92,70 @@ impl Bench {
             self.dut.settle();
         }
     }
+}
+
+/// The board is reset at any time, and both clocks stop at any time. The core works only after both sides
+/// were in reset together since the board's last reset, and only while neither is.
+#[test]
+fn link_reset() {
+    let mut bench = Bench::new("link_reset");
+    let mut runs = true;
+    // Edges of both clocks in the reset of both sides, since the board's last reset.
+    let mut together = [0; 2];
+    let (mut clocks, mut reset_share, mut left) = ([1.0; 2], 0.0, 0);
+    let (mut resets, mut worked, mut stood) = (0, 0, 0);
+    for step in 0..soak(200_000) {
+        if left == 0 {
+            let mut one_of = |shares: [f64; 4]| *shares.choose(&mut *bench.rng).unwrap_or(&1.0);
+            clocks = [one_of([0.1, 0.5, 1.0, 1.0]), one_of([0.0, 0.05, 1.0, 1.0])];
+            reset_share = one_of([0.0, 0.02, 0.02, 0.2]);
+            left = bench.rng.random_range(1..40);
+        }
+        left -= 1;
+        let edges = clocks.map(|share| bench.rng.random_bool(share));
+        let both = !bench.is("core_rst_no") && !bench.is("mac_rst_no");
+        for (count, edge) in together.iter_mut().zip(edges) {
+            *count += u64::from(both && edge);
+        }
+        if edges[0] && !runs {
+            together = [0; 2];
+        }
+        bench.edge(edges[0], edges[1]);
+        if edges[0] {
+            let begins = runs && bench.rng.random_bool(reset_share);
+            runs = !begins && (runs || bench.rng.random_bool(0.3));
+            bench.set("board_rst_ni", runs);
+            bench.dut.settle();
+            resets += u64::from(begins);
+            stood += u64::from(begins && clocks[1] == 0.0);
+        }
+        if bench.is("works_o") {
+            assert!(runs, "step {step}: the core works in the board's reset");
+            assert!(
+                bench.is("core_rst_no") && bench.is("mac_rst_no"),
+                "step {step}: the core works while a side is in reset"
+            );
+            assert!(
+                together.iter().all(|&edges| edges >= HOLD / 2),
+                "step {step}: only {together:?} edges in reset"
+            );
+            worked += 1;
+        }
+        if step % 2_000 == 0 {
+            bench.set("board_rst_ni", true);
+            for _ in 0..6 * HOLD {
+                bench.edge(true, true);
+            }
+            assert!(bench.is("works_o"), "step {step}: the core does not work");
+            runs = true;
+            together = [HOLD; 2];
+        }
+    }
+    assert!(
+        resets > 1_000 && worked > 1_000 && stood > 100,
+        "{resets} resets, {stood} with a clock that stands, {worked} cycles of work"
+    );
+    println!("{resets} resets, {stood} with a clock that stands, {worked} cycles of work");
 }
 
 /// Counts at some time, and the edges of both clocks by then.

@@ -1,12 +1,18 @@
 import alcor_link_pkg::*;
 
-/// Bench top for small blocks of a link end: counters of events, start-up, and the closer of frames. The bench drives
-/// both clocks.
+/// Bench top for small blocks of a link end: resets, counters of events, start-up, and the closer of frames. The bench
+/// drives both clocks.
 module link_units_bench #(
     /// Cycles without a fault after which the link is up.
-    parameter int unsigned QUIET = 20
+    parameter int unsigned QUIET = 20,
+    /// Cycles for which both sides are reset together.
+    parameter int unsigned HOLD = 8
 ) (
     input  logic core_clk_i, rst_ni, mac_clk_i, mac_rst_ni,
+
+    /// Resets of both sides.
+    input  logic board_rst_ni,
+    output logic core_rst_no, works_o, mac_rst_no,
 
     /// Counters: events, and counts by event.
     input  logic [7:0] events_i,
@@ -28,6 +34,13 @@ module link_units_bench #(
   alcor_abi_pkg::link_counts_t counts;
 
   assign counts_o = counts;
+
+  link_reset #(
+      .HOLD(HOLD)
+  ) u_reset (
+      .clk_i(core_clk_i), .rst_ni(board_rst_ni), .mac_clk_i(mac_clk_i), .rst_no(core_rst_no), .works_o(works_o),
+      .mac_rst_no(mac_rst_no)
+  );
 
   link_counts u_counts (
       .mac_clk_i(mac_clk_i), .mac_rst_ni(mac_rst_ni), .events_i(events_i), .clk_i(core_clk_i), .rst_ni(rst_ni),
