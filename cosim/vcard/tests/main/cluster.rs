@@ -3,7 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use alcor::{
     Backend, Cluster, Error, GlobalRank, Job, LinkState, Operation, Options, Rank, Rights,
@@ -12,7 +13,11 @@ use alcor_cosim::CosimBackend;
 use alcor_farm::ClusterBackend;
 use alcor_vcard::VirtualCard;
 use alcor_xdma::XdmaBoard;
-use xdma::{Card, Machine};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use xdma::{Card, Function, Machine};
+
+use alcor_abi::board::CONTROL;
 
 use crate::host::CardFunction;
 
@@ -36,6 +41,11 @@ const FARM: &str = r#"
 
 /// The cluster `lab` over two virtual cards, and the folder of its locks.
 fn lab(config: &str) -> (tempfile::TempDir, Cluster) {
+    let (folder, cluster, _) = lab_with_cards(config);
+    (folder, cluster)
+}
+
+fn lab_with_cards(config: &str) -> (tempfile::TempDir, Cluster, Vec<Arc<CardFunction>>) {
     let boards = CosimBackend::new().open_free(config);
     let boards = boards.expect("simulated boards").into_iter();
     let cards: Vec<Arc<CardFunction>> = boards
@@ -44,6 +54,7 @@ fn lab(config: &str) -> (tempfile::TempDir, Cluster) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("boards.toml"), FARM).expect("a file");
     let locks = folder.path().to_owned();
+    let opened = cards.clone();
     let backend = ClusterBackend::new().file(folder.path().join("boards.toml"));
     let backend = backend.opening(move |name, rest, peers| {
         let (number, address) = match name {
@@ -51,13 +62,13 @@ fn lab(config: &str) -> (tempfile::TempDir, Cluster) {
             _ => (1, "0000:5e:00.0?driver=vfio"),
         };
         assert_eq!(rest, address);
-        let function = Arc::clone(&cards[number]);
+        let function = Arc::clone(&opened[number]);
         let limit = Duration::from_secs(60);
         let card = Card::driven(&Machine::local(), function as _, limit)?;
         XdmaBoard::open_with(card, &locks.join(name), peers)
     });
     let cluster = backend.open("lab?driver=vfio").expect("the cluster");
-    (folder, cluster)
+    (folder, cluster, cards)
 }
 
 /// Each rank puts its number into the inbox of the next, sends it to the one after, and adds up
@@ -149,6 +160,64 @@ fn a_card_that_is_reset_alone_closes_its_links() {
         .expect("a job")
         .run(4, exchange)
         .expect("a run after a reset of both");
+}
+
+/// A rank ends with an error, or somebody else resets a board, or both, at any moment of a run with puts, messages and
+/// collectives under way. Every call returns, and the next run is as if nothing had been.
+#[test]
+fn boards_end_at_any_moment() {
+    let is_full = std::env::var("ALCOR_FULL").is_ok_and(|value| value == "1");
+    let rounds = if is_full { 1_000 } else { 10 };
+    let seed = std::env::var("ALCOR_SEED").map_or_else(
+        |_| rand::rng().random(),
+        |seed| seed.parse().expect("a number"),
+    );
+    println!("ALCOR_SEED={seed}");
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let (_folder, cluster, cards) = lab_with_cards("ring2");
+    let job = Job::new(&cluster).expect("a job");
+    // A rank may wait for ever for one whose board has been reset.
+    let options = Options::default().watchdog_cycles(100_000);
+    let disturbed = Job::with_options(&cluster, options).expect("a job");
+    let began = Instant::now();
+    job.run(4, exchange).expect("a run");
+    let longest = 2 * began.elapsed();
+    let mut ends = [0; 3];
+    for round in 0..rounds {
+        let (victim, kind) = (random.random_range(0..4), random.random_range(0..3));
+        let moment = longest.mul_f64(random.random());
+        let began = Instant::now();
+        let result = thread::scope(|scope| {
+            let cards = &cards;
+            scope.spawn(move || {
+                thread::sleep(moment);
+                let boards = match kind {
+                    0 => 0..0,
+                    1 => victim / 2..victim / 2 + 1,
+                    _ => 0..2,
+                };
+                for card in &cards[boards] {
+                    let page = card.map(0, 0, 4096).expect("the board's page");
+                    page.write32(CONTROL as usize, 1);
+                }
+            });
+            disturbed.run(4, |rank| {
+                for _ in 0..3 {
+                    if kind == 0 && rank.pid().0 == victim as u32 && began.elapsed() > moment {
+                        return Err(Error::program("the end"));
+                    }
+                    exchange(rank)?;
+                }
+                Ok(())
+            })
+        });
+        assert!(began.elapsed() < Duration::from_secs(60), "round {round}: {result:?}");
+        ends[kind] += u32::from(result.is_err());
+        let expected = [(4, 3, 10), (1, 4, 10), (2, 1, 10), (3, 2, 10)];
+        let next = job.run(4, exchange);
+        assert_eq!(next.expect("the next run"), expected, "round {round}: kind {kind}, {result:?}");
+    }
+    println!("runs that ended with an error, by kind: {ends:?}");
 }
 
 #[test]

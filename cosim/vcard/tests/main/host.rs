@@ -30,6 +30,8 @@ pub struct Host {
     next: AtomicU64,
     /// Bytes of memory whose owner has not been dropped.
     pub in_use: Arc<AtomicU64>,
+    /// Memory whose owner has been dropped: its length and its first byte.
+    free: Arc<Mutex<Vec<(u64, u64)>>>,
 }
 
 impl Host {
@@ -42,6 +44,7 @@ impl Host {
             file,
             next: AtomicU64::new(0),
             in_use: Arc::default(),
+            free: Arc::default(),
         }
     }
 
@@ -55,16 +58,22 @@ impl Host {
 
     fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {
         let bytes = (bytes as u64).next_multiple_of(4096);
-        let first = self.next.fetch_add(bytes, Ordering::Relaxed);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = match free.iter().position(|&(length, _)| length == bytes) {
+            Some(place) => free.swap_remove(place).1,
+            None => self.next.fetch_add(bytes, Ordering::Relaxed),
+        };
         if first + bytes > BYTES {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
+        self.file.write_all_at(&vec![0; bytes as usize], first)?;
         self.in_use.fetch_add(bytes, Ordering::Relaxed);
         Ok(Box::new(Memory {
             file: self.file.try_clone()?,
             first,
             bytes,
             in_use: Arc::clone(&self.in_use),
+            free: Arc::clone(&self.free),
         }))
     }
 }
@@ -88,11 +97,14 @@ struct Memory {
     first: u64,
     bytes: u64,
     in_use: Arc<AtomicU64>,
+    free: Arc<Mutex<Vec<(u64, u64)>>>,
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         self.in_use.fetch_sub(self.bytes, Ordering::Relaxed);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.push((self.bytes, self.first));
     }
 }
 
