@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use alcor::{
-    Backend, Cluster, Error, GlobalRank, Job, LinkState, Operation, Options, Rank, Rights,
+    Backend, Cluster, Error, GlobalRank, Job, LinkState, Operation, Options, Rank, Rights, Topology,
 };
 use alcor_cosim::CosimBackend;
 use alcor_farm::ClusterBackend;
 use alcor_vcard::VirtualCard;
-use alcor_xdma::XdmaBoard;
+use alcor_xdma::{Peers, XdmaBoard};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use xdma::{Card, Function, Machine};
@@ -74,16 +74,16 @@ fn lab_with_cards(config: &str) -> (tempfile::TempDir, Cluster, Vec<Arc<CardFunc
 /// Each rank puts its number into the inbox of the next, sends it to the one after, and adds up
 /// all numbers.
 fn exchange(rank: &mut Rank) -> alcor::Result<(u32, u32, u32)> {
-    let me = rank.pid().0;
+    let (me, ranks) = (rank.pid().0, rank.nprocs());
     let inbox = rank.alloc::<u32>(64)?;
     let window = rank.register(&inbox, Rights::ALL)?;
     rank.put(&window, rank.neighbour(1), 0, &[me + 1; 64])?;
     rank.fence()?;
     let put = rank.read_vec(&inbox)?;
     assert!(put.iter().all(|&value| value == put[0]), "{put:?}");
-    rank.send(GlobalRank((me + 2) % 4), 7, &[me + 1])?;
+    rank.send(GlobalRank((me + 2) % ranks), 7, &[me + 1])?;
     let mut sent = [0];
-    rank.recv(GlobalRank((me + 2) % 4), 7, &mut sent)?;
+    rank.recv(GlobalRank((me + ranks - 2) % ranks), 7, &mut sent)?;
     let mut sum = [me + 1];
     let world = rank.world()?;
     world.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
@@ -211,13 +211,75 @@ fn boards_end_at_any_moment() {
                 Ok(())
             })
         });
-        assert!(began.elapsed() < Duration::from_secs(60), "round {round}: {result:?}");
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "round {round}: {result:?}"
+        );
         ends[kind] += u32::from(result.is_err());
         let expected = [(4, 3, 10), (1, 4, 10), (2, 1, 10), (3, 2, 10)];
         let next = job.run(4, exchange);
-        assert_eq!(next.expect("the next run"), expected, "round {round}: kind {kind}, {result:?}");
+        assert_eq!(
+            next.expect("the next run"),
+            expected,
+            "round {round}: kind {kind}, {result:?}"
+        );
     }
     println!("runs that ended with an error, by kind: {ends:?}");
+}
+
+/// Two jobs on boards that cables join, each on a ring of three boards of a torus. One ends with an error in run after run,
+/// and resets its boards for each. The other one gets what it gets alone.
+#[test]
+fn jobs_on_cabled_boards_never_meet() {
+    let boards = CosimBackend::new().open_free("torus6");
+    let locks = tempfile::tempdir().expect("a folder");
+    let peers = [Peers::default(), Peers::default()];
+    let boards = boards.expect("simulated boards").into_iter().enumerate();
+    let boards: Vec<_> = boards
+        .map(|(number, board)| {
+            let function = Arc::new(CardFunction::new(VirtualCard::new(board)));
+            let limit = Duration::from_secs(60);
+            let card = Card::driven(&Machine::local(), function as _, limit).expect("a card");
+            let locks = locks.path().join(number.to_string());
+            let board = XdmaBoard::open_with(card, &locks, &peers[number / 3]);
+            board.expect("a board") as Arc<dyn alcor::Board>
+        })
+        .collect();
+    let cluster = |boards: &[Arc<dyn alcor::Board>]| {
+        let ring = Topology::torus(&[3]).expect("a ring");
+        Cluster::new(boards.to_vec(), ring).expect("a cluster")
+    };
+    let (steady, restless) = (cluster(&boards[..3]), cluster(&boards[3..]));
+    let expected = [(3, 2, 6), (1, 3, 6), (2, 1, 6)];
+    let runs = AtomicU32::new(0);
+    thread::scope(|scope| {
+        let failing = scope.spawn(|| {
+            let job = Job::new(&restless).expect("a job");
+            while runs.load(Ordering::Relaxed) < 5 {
+                let result = job.run(3, |rank| {
+                    exchange(rank)?;
+                    let inbox = rank.alloc::<u32>(4096)?;
+                    let window = rank.register(&inbox, Rights::ALL)?;
+                    let _ = rank.iput(&window, rank.neighbour(1), 0, &[0xdead_u32; 4096])?;
+                    if rank.pid() == GlobalRank(1) {
+                        return Err(Error::program("the end"));
+                    }
+                    rank.barrier()
+                });
+                assert!(result.is_err());
+            }
+            assert_eq!(job.run(3, exchange).expect("a run at last"), expected);
+        });
+        let job = Job::new(&steady).expect("a job");
+        while !failing.is_finished() {
+            assert_eq!(job.run(3, exchange).expect("a run"), expected);
+            runs.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    // The links to the other job's boards never opened.
+    for (at, link) in steady.links().expect("the links").iter().enumerate() {
+        assert_eq!(link.is_open(), at % 4 < 2, "{link}");
+    }
 }
 
 #[test]
