@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use alcor::{Board, Causes, Cycle, Error, LocalRank, PageOffset, Port, Topology, Wake};
-use alcor_abi::{board, rank};
+use alcor_abi::{board, memory_pages, rank};
 use alcor_cosim::{CosimError, Options, Shape, SimBoard, SimCluster};
 use verimodel::{Build, Model, Toolchain};
 
@@ -27,6 +27,7 @@ pub fn model(shape: Shape, load: u64, options: &Options) -> Model {
         .source(sv.join("sim_top.sv"))
         .param("RANKS", shape.ranks)
         .param("NODE_BYTES", shape.node_bytes)
+        .param("PAGES", memory_pages(shape.ranks, shape.node_bytes))
         .param("LOAD", load)
         .dpi("alcor_host_tick")
         .dpi("alcor_monitor")

@@ -158,7 +158,7 @@ module session_pair (
 
   // ---------------------------------------------------------------- properties
 
-  // By side.
+  // By side. Yosys has one name space for labels of assertions, so an assertion stands for both sides.
   logic [1:0] own_ok, key_ok, named_ok, opens_ok, one_ok, leaves_ok, closed_ok, phit_ok, heard_ok, both_ok, stale_ok;
   logic [1:0] shown_ok, epoch_ok, sent_ok, rises_ok, later_ok, order_ok, knows_ok, knew_ok, forgets_ok, in_ok, known_ok;
   logic [1:0] agreed_ok, told_ok;

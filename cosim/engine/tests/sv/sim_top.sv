@@ -3,6 +3,8 @@ module sim_top #(
   parameter int unsigned RANKS      = 2,
   parameter int unsigned SLOTS      = 32,
   parameter int unsigned NODE_BYTES = 4096,
+  // Address of the board's page on the AXI4 port, a power of two.
+  parameter int unsigned PAGES      = 262144,
   parameter int unsigned LINKS      = 0,
   parameter int unsigned PHIT_W     = 256,
   parameter int          LOAD       = 0
@@ -148,7 +150,7 @@ module sim_top #(
   end
 
   // ---------------------------------------------------------------- AXI4: one transfer at a time, writes first; from
-  // address 0x40000 on, registers: a word of a beat in each cycle
+  // PAGES on, registers: a word of a beat in each cycle
   logic        dma_writing_q, dma_reading_q, dma_bvalid_q, dma_rvalid_q, dma_fetched_q;
   logic [31:0] dma_addr_q, dma_next, page_data_q, page_word_q;
   logic [BANKS-1:0][31:0] dma_memory, dma_rdata, dma_wdata;
@@ -156,7 +158,7 @@ module sim_top #(
   logic        dma_awready, dma_wready, dma_arready, dma_rlast, dma_page, page_write;
   assign dma_awready  = !dma_writing_q && !dma_bvalid_q && !dma_reading_q;
   assign dma_arready  = dma_awready && !axi_q[8];
-  assign dma_page     = dma_addr_q[18];
+  assign dma_page     = (dma_addr_q & PAGES) != 0;
   assign dma_wready   = dma_writing_q && (!dma_page || page_word_q == BANKS - 1);
   assign dma_rlast    = dma_left_q == 1;
   assign dma_next     = (dma_addr_q | (4 * BANKS - 1)) + 1;

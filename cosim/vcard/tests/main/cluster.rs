@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 use alcor::{
     Backend, Cluster, Error, GlobalRank, Job, LinkState, Operation, Options, Rank, Rights, Topology,
 };
+use alcor_abi::board::CONTROL;
 use alcor_cosim::CosimBackend;
 use alcor_farm::ClusterBackend;
 use alcor_vcard::VirtualCard;
-use alcor_xdma::{Peers, XdmaBoard};
+use alcor_xdma::Peers;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use xdma::{Card, Function, Machine};
+use xdma::Function;
 
-use alcor_abi::board::CONTROL;
-
-use crate::host::CardFunction;
+use crate::host::{CardFunction, open_board};
+use crate::{repetitions, seed};
 
 const FARM: &str = r#"
     schema = 1
@@ -39,13 +39,15 @@ const FARM: &str = r#"
     ranks = 2
 "#;
 
-/// The cluster `lab` over two virtual cards, and the folder of its locks.
-fn lab(config: &str) -> (tempfile::TempDir, Cluster) {
-    let (folder, cluster, _) = lab_with_cards(config);
-    (folder, cluster)
+/// The cluster `lab` over two virtual cards.
+struct Lab {
+    cluster: Cluster,
+    cards: Vec<Arc<CardFunction>>,
+    /// The folder of its locks.
+    _folder: tempfile::TempDir,
 }
 
-fn lab_with_cards(config: &str) -> (tempfile::TempDir, Cluster, Vec<Arc<CardFunction>>) {
+fn lab(config: &str) -> Lab {
     let boards = CosimBackend::new().open_free(config);
     let boards = boards.expect("simulated boards").into_iter();
     let cards: Vec<Arc<CardFunction>> = boards
@@ -54,7 +56,7 @@ fn lab_with_cards(config: &str) -> (tempfile::TempDir, Cluster, Vec<Arc<CardFunc
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("boards.toml"), FARM).expect("a file");
     let locks = folder.path().to_owned();
-    let opened = cards.clone();
+    let functions = cards.clone();
     let backend = ClusterBackend::new().file(folder.path().join("boards.toml"));
     let backend = backend.opening(move |name, rest, peers| {
         let (number, address) = match name {
@@ -62,13 +64,18 @@ fn lab_with_cards(config: &str) -> (tempfile::TempDir, Cluster, Vec<Arc<CardFunc
             _ => (1, "0000:5e:00.0?driver=vfio"),
         };
         assert_eq!(rest, address);
-        let function = Arc::clone(&opened[number]);
-        let limit = Duration::from_secs(60);
-        let card = Card::driven(&Machine::local(), function as _, limit)?;
-        XdmaBoard::open_with(card, &locks.join(name), peers)
+        open_board(
+            Arc::clone(&functions[number]) as _,
+            &locks.join(name),
+            peers,
+        )
     });
     let cluster = backend.open("lab?driver=vfio").expect("the cluster");
-    (folder, cluster, cards)
+    Lab {
+        cluster,
+        cards,
+        _folder: folder,
+    }
 }
 
 /// Each rank puts its number into the inbox of the next, sends it to the one after, and adds up
@@ -92,7 +99,9 @@ fn exchange(rank: &mut Rank) -> alcor::Result<(u32, u32, u32)> {
 
 #[test]
 fn ranks_of_two_cards_meet_in_run_after_run() {
-    let (_folder, cluster) = lab("ring2");
+    let Lab {
+        cluster, _folder, ..
+    } = lab("ring2");
     assert_eq!(cluster.name(), "cluster:lab?driver=vfio");
     let job = Job::new(&cluster).expect("a job");
     assert_eq!(job.ranks(), 4);
@@ -122,7 +131,9 @@ fn ranks_of_two_cards_meet_in_run_after_run() {
 
 #[test]
 fn a_dead_rank_is_named_on_both_boards() {
-    let (_folder, cluster) = lab("ring2");
+    let Lab {
+        cluster, _folder, ..
+    } = lab("ring2");
     let info = cluster.prepare(4).expect("boards");
     let mut ports: Vec<_> = (0..4)
         .map(|rank| {
@@ -144,7 +155,9 @@ fn a_dead_rank_is_named_on_both_boards() {
 
 #[test]
 fn a_card_that_is_reset_alone_closes_its_links() {
-    let (_folder, cluster) = lab("ring2");
+    let Lab {
+        cluster, _folder, ..
+    } = lab("ring2");
     cluster.prepare(4).expect("boards");
     let links = || cluster.links().expect("the links");
     while !links().iter().all(LinkState::is_open) {}
@@ -162,48 +175,60 @@ fn a_card_that_is_reset_alone_closes_its_links() {
         .expect("a run after a reset of both");
 }
 
-/// A rank ends with an error, or somebody else resets a board, or both, at any moment of a run with puts, messages and
-/// collectives under way. Every call returns, and the next run is as if nothing had been.
+/// The end of a run before its time.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// The program of a rank returns an error.
+    Rank(u32),
+    /// Another process resets a board.
+    Board(usize),
+    /// Another process resets both boards.
+    Boards,
+}
+
+/// A run with puts, messages and collectives ends at any moment. Each call returns, and the next run has the right results.
+/// The seed gives the ends and their times; the state of the run at that time depends on the machine.
 #[test]
-fn boards_end_at_any_moment() {
-    let is_full = std::env::var("ALCOR_FULL").is_ok_and(|value| value == "1");
-    let rounds = if is_full { 1_000 } else { 10 };
-    let seed = std::env::var("ALCOR_SEED").map_or_else(
-        |_| rand::rng().random(),
-        |seed| seed.parse().expect("a number"),
-    );
-    println!("ALCOR_SEED={seed}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let (_folder, cluster, cards) = lab_with_cards("ring2");
-    let job = Job::new(&cluster).expect("a job");
-    // A rank may wait for ever for one whose board has been reset.
+fn runs_end_at_any_moment() {
+    let mut random = ChaCha8Rng::seed_from_u64(seed());
+    let lab = lab("ring2");
+    let job = Job::new(&lab.cluster).expect("a job");
+    // A rank waits for ever for another one whose board has been reset.
     let options = Options::default().watchdog_cycles(100_000);
-    let disturbed = Job::with_options(&cluster, options).expect("a job");
+    let disturbed = Job::with_options(&lab.cluster, options).expect("a job");
     let began = Instant::now();
     job.run(4, exchange).expect("a run");
     let longest = 2 * began.elapsed();
-    let mut ends = [0; 3];
+    let reset = |cards: &[Arc<CardFunction>]| {
+        for card in cards {
+            let page = card.map(0, 0, 4096).expect("the board's page");
+            page.write32(CONTROL as usize, 1);
+        }
+    };
+    let rounds = repetitions(10, 1_000);
+    let mut failed = 0;
     for round in 0..rounds {
-        let (victim, kind) = (random.random_range(0..4), random.random_range(0..3));
+        let end = match random.random_range(0..3) {
+            0 => End::Rank(random.random_range(0..4)),
+            1 => End::Board(random.random_range(0..2)),
+            _ => End::Boards,
+        };
         let moment = longest.mul_f64(random.random());
         let began = Instant::now();
         let result = thread::scope(|scope| {
-            let cards = &cards;
-            scope.spawn(move || {
+            scope.spawn(|| {
                 thread::sleep(moment);
-                let boards = match kind {
-                    0 => 0..0,
-                    1 => victim / 2..victim / 2 + 1,
-                    _ => 0..2,
-                };
-                for card in &cards[boards] {
-                    let page = card.map(0, 0, 4096).expect("the board's page");
-                    page.write32(CONTROL as usize, 1);
+                match end {
+                    End::Rank(_) => {}
+                    End::Board(board) => reset(&lab.cards[board..=board]),
+                    End::Boards => reset(&lab.cards),
                 }
             });
             disturbed.run(4, |rank| {
                 for _ in 0..3 {
-                    if kind == 0 && rank.pid().0 == victim as u32 && began.elapsed() > moment {
+                    if matches!(end, End::Rank(victim) if rank.pid() == GlobalRank(victim))
+                        && began.elapsed() > moment
+                    {
                         return Err(Error::program("the end"));
                     }
                     exchange(rank)?;
@@ -211,24 +236,26 @@ fn boards_end_at_any_moment() {
                 Ok(())
             })
         });
+        let took = began.elapsed();
         assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "round {round}: {result:?}"
+            took < Duration::from_secs(60),
+            "round {round}, {end:?}: {took:?}"
         );
-        ends[kind] += u32::from(result.is_err());
+        failed += u32::from(result.is_err());
         let expected = [(4, 3, 10), (1, 4, 10), (2, 1, 10), (3, 2, 10)];
         let next = job.run(4, exchange);
-        assert_eq!(
-            next.expect("the next run"),
-            expected,
-            "round {round}: kind {kind}, {result:?}"
-        );
+        let next = next.unwrap_or_else(|error| panic!("round {round}, after {end:?}: {error}"));
+        assert_eq!(next, expected, "round {round}, after {end:?}");
     }
-    println!("runs that ended with an error, by kind: {ends:?}");
+    assert!(
+        failed >= rounds / 4,
+        "{failed} of {rounds} runs ended before their time"
+    );
 }
 
-/// Two jobs on boards that cables join, each on a ring of three boards of a torus. One ends with an error in run after run,
-/// and resets its boards for each. The other one gets what it gets alone.
+/// Two jobs run at once, each on three boards of a torus that form a ring. Cables join the boards of both. Each run of one
+/// job ends with an error, and the next one resets its boards. The other job has the right results, and its links to the
+/// first one's boards stay closed.
 #[test]
 fn jobs_on_cabled_boards_never_meet() {
     let boards = CosimBackend::new().open_free("torus6");
@@ -238,10 +265,8 @@ fn jobs_on_cabled_boards_never_meet() {
     let boards: Vec<_> = boards
         .map(|(number, board)| {
             let function = Arc::new(CardFunction::new(VirtualCard::new(board)));
-            let limit = Duration::from_secs(60);
-            let card = Card::driven(&Machine::local(), function as _, limit).expect("a card");
             let locks = locks.path().join(number.to_string());
-            let board = XdmaBoard::open_with(card, &locks, &peers[number / 3]);
+            let board = open_board(function as _, &locks, &peers[number / 3]);
             board.expect("a board") as Arc<dyn alcor::Board>
         })
         .collect();
@@ -276,7 +301,7 @@ fn jobs_on_cabled_boards_never_meet() {
             runs.fetch_add(1, Ordering::Relaxed);
         }
     });
-    // The links to the other job's boards never opened.
+    // Links 2 and 3 of a board lead to boards of the other job.
     for (at, link) in steady.links().expect("the links").iter().enumerate() {
         assert_eq!(link.is_open(), at % 4 < 2, "{link}");
     }
@@ -284,7 +309,9 @@ fn jobs_on_cabled_boards_never_meet() {
 
 #[test]
 fn a_pulled_cable_is_named() {
-    let (_folder, cluster) = lab("ring2?link-cable=0.0@0-,0.1@0-");
+    let Lab {
+        cluster, _folder, ..
+    } = lab("ring2?link-cable=0.0@0-,0.1@0-");
     let options = Options::default().watchdog_cycles(20_000);
     let job = Job::with_options(&cluster, options).expect("a job");
     let error = job.run(4, exchange).expect_err("no cable").to_string();

@@ -8,6 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::bytes::{Bytes, COMPLETED, Descriptor, STOP};
+use crate::{repetitions, seed};
 
 const HOST: u64 = 0xffff_ffff_0000_0000;
 const HOST_BYTES: usize = 0x4000;
@@ -314,12 +315,9 @@ impl Fuzz {
 
 #[test]
 fn random_registers_and_descriptors() {
-    let is_full = std::env::var("ALCOR_FULL").is_ok_and(|value| value == "1");
-    let steps = if is_full { 10_000_000 } else { 1_000_000 };
-    let seed = std::env::var("ALCOR_SEED").map_or(1, |seed| seed.parse().expect("a number"));
-    println!("ALCOR_SEED={seed}");
+    let seed = seed();
     let mut fuzz = Fuzz::new(seed);
-    for step in 0..steps {
+    for step in 0..repetitions(1_000_000, 10_000_000) {
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fuzz.step()));
         assert!(done.is_ok(), "step {step} of ALCOR_SEED={seed}");
     }

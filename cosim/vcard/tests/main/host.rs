@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use alcor_vcard::VirtualCard;
 use alcor_vcard::xdma::{Core, HostMemory, Shape};
+use alcor_xdma::{Peers, XdmaBoard, XdmaError};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use xdma::nodes::{EventNode, Mapping};
-use xdma::{DmaMemory, Function, PciAddress};
+use xdma::{Card, DmaMemory, Function, Machine, PciAddress};
 
 use crate::bytes::Bytes;
 
@@ -178,6 +179,17 @@ impl CardFunction {
             host,
         }
     }
+}
+
+/// The board of a card that this process drives, with its locks in a folder.
+pub fn open_board(
+    function: Arc<dyn Function>,
+    locks: &Path,
+    peers: &Peers,
+) -> Result<Arc<XdmaBoard>, XdmaError> {
+    let limit = Duration::from_secs(60);
+    let card = Card::driven(&Machine::local(), function, limit).expect("a card");
+    XdmaBoard::open_with(card, locks, peers)
 }
 
 struct CardBar {

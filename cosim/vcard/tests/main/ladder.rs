@@ -11,9 +11,9 @@ use alcor_cosim::CosimBackend;
 use alcor_vcard::{BYPASS_BAR, USER_BAR, VirtualCard};
 use alcor_xdma::{Ladder, Peers, Rung, RungResult, XdmaBoard};
 use xdma::nodes::{EventNode, Mapping};
-use xdma::{Card, DmaMemory, Function, Machine, PciAddress};
+use xdma::{DmaMemory, Function, PciAddress};
 
-use crate::host::{CardFunction, Event, event};
+use crate::host::{CardFunction, Event, event, open_board};
 
 /// A fault of a card or of its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,10 +193,8 @@ fn boards(config: &str, fault: Fault) -> (tempfile::TempDir, Vec<Arc<XdmaBoard>>
     let peers = Peers::default();
     let boards = boards.into_iter().enumerate().map(|(number, board)| {
         let function = Faulty(CardFunction::new(VirtualCard::new(board)), fault);
-        let limit = Duration::from_secs(60);
-        let card = Card::driven(&Machine::local(), Arc::new(function), limit).expect("a card");
         let locks = locks.path().join(number.to_string());
-        XdmaBoard::open_with(card, &locks, &peers).expect("a board")
+        open_board(Arc::new(function), &locks, &peers).expect("a board")
     });
     let boards = boards.collect();
     (locks, boards)
