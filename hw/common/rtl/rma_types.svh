@@ -533,6 +533,8 @@
   typedef struct packed {
     /// CQ_HEAD: entries written.
     logic [31:0] head;
+    /// Bits of the head that are an entry's place in the ring, of 2^15 entries at most.
+    logic [14:0] mask;
     /// Pulse: the ring was full and a completion is lost.
     logic        overflow;
     /// CQ_BASE has been written; the head is reset in the last cycle.

@@ -31,16 +31,15 @@ module segmenter #(
 
   localparam int unsigned PayloadBytes = 4 * PAYLOAD_WORDS;
 
-  logic [BytesW:0] aligned;
   logic [2:0] lanes;
 
-  // The sum of the low bits alone: whether a higher bit is set is known before it.
-  assign aligned = {1'b0, left_i[BytesW-1:0]} + (BytesW + 1)'(align_i);
-  // PayloadBytes is a power of two: the sum is less, or equal.
-  assign fits_o  = left_i[31:BytesW] == '0 && (aligned[BytesW:BytesW-1] == '0 || aligned == (BytesW + 1)'(PayloadBytes));
-
   // Beyond whole words, the low bits of length and alignment touch up to two words more.
-  assign lanes = 3'(left_i[1:0]) + 3'(align_i);
+  assign lanes  = 3'(left_i[1:0]) + 3'(align_i);
+  // PayloadBytes is a power of two, so no sum is needed: all that is left is a packet without alignment, or less than a
+  // packet. What is less does not fit only if it has all whole words of a packet but one, and touches two words more.
+  assign fits_o = left_i[31:BytesW] == '0 &&
+                  (left_i[BytesW-1] ? (left_i[BytesW-2:0] == '0 && align_i == '0)
+                                    : !(left_i[BytesW-2:2] == '1 && lanes > 3'd4));
 
   always_comb begin
     bytes_o    = BytesW'(PayloadBytes) - BytesW'(align_i);

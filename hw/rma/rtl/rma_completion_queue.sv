@@ -75,7 +75,7 @@ module rma_completion_queue #(
   logic advances, behind_q, cleared_q, full;
   logic [31:0] ahead;
   logic far_q, last_q;
-  logic [15:0] size, size_q;
+  logic [15:0] size;
   // Of the place in a ring of 2^15 entries at most.
   logic [14:0] mask, mask_q;
   logic [29:0] base_q;
@@ -114,7 +114,8 @@ module rma_completion_queue #(
       .empty_o(empty), .usage_o()
   );
 
-  assign size            = 16'd1 << settings_i.log2_entries;
+  // The bit of the head above an entry's place.
+  assign size            = {mask_q, 1'b1} & ~{1'b0, mask_q};
   assign mask            = ~(15'h7FFF << settings_i.log2_entries);
   // The distance to the tail is compared with the size of the ring a cycle before the entry. With `behind_q`, the head
   // has advanced since, and the ring is full if one place was left.
@@ -134,7 +135,7 @@ module rma_completion_queue #(
     word.id      = entry.ended.id;
     word.status  = entry.ended.status;
     word.source  = entry.source;
-    word.lap     = (head_q[15:0] & size_q) == '0;
+    word.lap     = (head_q[15:0] & size) == '0;
     word.barrier = entry.barrier;
     unique case (word_q)
       2'd0: write_data_o = word;
@@ -166,7 +167,6 @@ module rma_completion_queue #(
     if (barrier_i) mismatch_q <= mismatch_i;
     if (!stalled) begin
       base_q  <= settings_i.base[31:2];
-      size_q  <= size;
       mask_q  <= mask;
       far_q   <= (ahead & ~{17'd0, mask}) != '0;
       last_q  <= (ahead[14:0] | ~mask) == '1;
@@ -190,6 +190,7 @@ module rma_completion_queue #(
   end
 
   assign state_o.head = head_q;
+  assign state_o.mask = mask_q;
   assign idle_o       = empty && !barrier_q;
 
   // The address and the choice of word hold; the retired count is whatever it is when written.

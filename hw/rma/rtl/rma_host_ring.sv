@@ -37,15 +37,14 @@ module rma_host_ring #(
   // Entries for which a copy has been asked, modulo 2^16. No more than the 2^15 entries of a ring are due.
   logic [15:0] copied_q;
   logic [15:0] head, due;
-  // Of the place in a ring of 2^15 entries at most.
-  logic [14:0] mask_q, index, left;
+  logic [14:0] index, left;
   logic [CountW-1:0] count, most_q;
   logic behind, all, asks;
 
   assign head   = state_i.head[15:0];
-  assign index  = copied_q[14:0] & mask_q;
-  // Entries from the index to the ring's end, less one.
-  assign left   = mask_q - index;
+  assign index  = copied_q[14:0] & state_i.mask;
+  // Entries from the index to the ring's end, less one: the mask less the index.
+  assign left   = state_i.mask & ~copied_q[14:0];
   assign behind = head != copied_q;
   assign due    = head - copied_q;
   assign all    = due < 16'(most_q);
@@ -54,7 +53,6 @@ module rma_host_ring #(
   assign asks   = settings_i.copies && behind && !state_i.clearing && !copy_q.valid && !drain_i;
 
   always_ff @(posedge clk_i) begin
-    mask_q <= ~(15'h7FFF << settings_i.log2_entries);
     most_q <= (32'(left) < ENTRIES) ? CountW'(left) + 1'b1 : CountW'(ENTRIES);
     if (asks) begin
       copy_q.source      <= settings_i.base + {13'd0, index, 4'd0};
