@@ -529,7 +529,8 @@ impl Log {
         open.next = address + words;
     }
 
-    /// A word of the completion ring's entries; the count of retired commands, word 1, comes last.
+    /// A word of the completion ring's entries. The count of retired commands, word 1, comes last; an
+    /// entry without it ends where the next one begins.
     fn ring_written(&mut self, rank: usize, cycle: u64, address: u32, word: u32) {
         const ENTRY: u32 = CQ_ENTRY_BYTES / 4;
         let lane = &self.lanes[rank];
@@ -542,7 +543,11 @@ impl Log {
         let begun = self.record(cycle, cycle + 1, what);
         let lane = &mut self.lanes[rank];
         match index {
-            0 => lane.entry = Some(begun),
+            0 => {
+                if let Some(record) = lane.entry.replace(begun) {
+                    self.push(record, &[]);
+                }
+            }
             1 => {
                 if let Some(mut record) = lane.entry.take() {
                     record.to = cycle + 1;

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'hAB491C9D;
+  localparam logic [31:0] ABI_HASH = 32'h2CB4D9B9;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -503,7 +503,7 @@ package alcor_abi_pkg;
     /// Command id, returned in the completion ring.
     logic [15:0] id;
   } x_commit_t;
-  // An entry is four words in node memory; word 1 is the value of RETIRED when the entry was written. For a receive or probe, word 2 is cq_message and word 3 the length of the message in bytes, even if less was received. For an atomic operation that was carried out, word 2 has bits 31 to 0 and word 3 bits 63 to 32 of the old value. Otherwise words 2 and 3 are not written.
+  // An entry is four words in node memory; word 1 is the value of RETIRED when the entry was written, if counted is set. For a receive or probe, word 2 is cq_message and word 3 the length of the message in bytes, even if less was received. For an atomic operation that was carried out, word 2 has bits 31 to 0 and word 3 bits 63 to 32 of the old value. Otherwise words 2 and 3 are not written.
   /// Completion ring entry, word 0.
   typedef struct packed {
     /// Command id.
@@ -514,8 +514,8 @@ package alcor_abi_pkg;
     logic lap;
     /// BARRIER_DONE has risen, with ST_MISMATCH if EVENTS.mismatch was raised; the entry ends no command. Written only while HOST_RING.enable is set.
     logic barrier;
-    /// Not used: zero.
-    logic unused_5_5;
+    /// Word 1 is written. It is not, where another entry waits to be written next.
+    logic counted;
     /// Outcome.
     status_e status;
   } cq_entry_t;

@@ -551,6 +551,7 @@ fn core_host_side() {
     };
     for round in 0..9_u32 {
         let lap = cq_entry::LAP.put(u32::from((2 * round) / 4 % 2 == 0));
+        let flags = lap | cq_entry::COUNTED.mask();
         for rank in 0..RANKS as u32 {
             // Data and command follow one another without a wait.
             board.dma_write(rank * board.node_bytes + 0x100, &word(0xd0 + round + rank));
@@ -565,7 +566,7 @@ fn core_host_side() {
             }
             let [(_, from, place, words)] = copies(&mut board, 1).try_into().expect("a copy");
             assert_eq!((from, place), (rank, 16 * (2 * round % 4)), "round {round}");
-            assert_eq!(words[0], cq_entry::ID.put(round) | lap, "round {round}");
+            assert_eq!(words[0], cq_entry::ID.put(round) | flags, "round {round}");
             let there = (1 - rank) * board.node_bytes + 0x200;
             assert_eq!(board.dma_read(there, 4), word(0xd0 + round + rank));
         }
@@ -577,7 +578,7 @@ fn core_host_side() {
         for (rank, (_, from, place, words)) in ends.into_iter().enumerate() {
             let expected = (rank as u32, 16 * ((2 * round + 1) % 4));
             assert_eq!((from, place), expected, "round {round}");
-            assert_eq!(words[0], cq_entry::BARRIER.mask() | lap, "round {round}");
+            assert_eq!(words[0], cq_entry::BARRIER.mask() | flags, "round {round}");
             write(&mut board, rank, rank::ACK, rank::ack::BARRIER.put(1));
             write(&mut board, rank, rank::CQ_TAIL, 2 * round + 2);
         }

@@ -34,22 +34,23 @@ struct Completion {
 }
 
 impl Completion {
-    /// Word 0 of the entry in a lap of the ring.
-    fn first(&self, lap: bool) -> u32 {
+    /// Word 0 of the entry in a lap of the ring, with or without a count.
+    fn first(&self, lap: bool, is_counted: bool) -> u32 {
         cq_entry::STATUS.put(self.status)
             | cq_entry::ID.put(self.id)
             | cq_entry::SOURCE.put(self.source)
             | cq_entry::BARRIER.put(u32::from(self.is_barrier))
             | cq_entry::LAP.put(u32::from(lap))
+            | cq_entry::COUNTED.put(u32::from(is_counted))
     }
 
-    /// The words of the entry in the order in which they are written; the count comes last.
-    fn words(&self, retired: u32, lap: bool) -> Vec<(u32, u32)> {
+    /// The words of the entry in the order in which they are written; the count, if any, comes last.
+    fn words(&self, retired: Option<u32>, lap: bool) -> Vec<(u32, u32)> {
         let value = self.value.map(|(low, high)| [(2, low), (3, high)]);
-        [(0, self.first(lap))]
+        [(0, self.first(lap, retired.is_some()))]
             .into_iter()
             .chain(value.into_iter().flatten())
-            .chain([(1, retired)])
+            .chain(retired.map(|retired| (1, retired)))
             .collect()
     }
 }
@@ -77,8 +78,9 @@ struct Bench {
     port: Sink,
     /// Waiting completions in order of arrival.
     waiting: VecDeque<Completion>,
-    /// Number of words that have been written of the oldest entry.
+    /// Number of words that have been written of the oldest entry, and whether it has a count.
     written: usize,
+    is_counted: bool,
     /// Node memory, by word address.
     memory: HashMap<u32, u32>,
     /// Registers as the host has written them.
@@ -96,7 +98,9 @@ struct Bench {
     head: u32,
     retired: u32,
     /// Entries that the host has not read, with the value of RETIRED at the write of word 1.
-    entries: VecDeque<(Completion, u32)>,
+    entries: VecDeque<(Completion, Option<u32>)>,
+    /// Entries without a count.
+    uncounted: u64,
     read: u64,
     lost: u64,
     stalls: u64,
@@ -122,6 +126,7 @@ impl Bench {
             port: Sink::new(Pace::Always),
             waiting: VecDeque::new(),
             written: 0,
+            is_counted: false,
             memory: HashMap::new(),
             base: 0,
             log2: 0,
@@ -133,6 +138,7 @@ impl Bench {
             head: 0,
             retired: 0,
             entries: VecDeque::new(),
+            uncounted: 0,
             read: 0,
             lost: 0,
             stalls: 0,
@@ -257,7 +263,12 @@ impl Bench {
         }
         let mut advances = false;
         if let Some(next) = writes {
-            let words = next.words(self.retired, self.head & size == 0);
+            // An entry behind which another one waits when it is begun has no count.
+            if self.written == 0 {
+                self.is_counted = self.waiting.len() == 1;
+            }
+            let retired = self.is_counted.then_some(self.retired);
+            let words = next.words(retired, self.head & size == 0);
             let (word, data) = words[self.written];
             let slot = base / 4 + 4 * (self.head % size);
             let address = slot.wrapping_add(word) & 0x3fff_ffff;
@@ -273,7 +284,8 @@ impl Bench {
                 if self.written == words.len() {
                     self.written = 0;
                     self.waiting.pop_front();
-                    self.entries.push_back((next, data));
+                    self.entries.push_back((next, retired));
+                    self.uncounted += u64::from(retired.is_none());
                     advances = true;
                 }
             }
@@ -466,10 +478,11 @@ fn random(lane: usize) {
         }
     }
     assert!(
-        bench.read > 100 && bench.lost > 100,
-        "{} read, {} lost",
+        bench.read > 100 && bench.lost > 100 && bench.uncounted > 100,
+        "{} read, {} lost, {} without a count",
         bench.read,
-        bench.lost
+        bench.lost,
+        bench.uncounted
     );
 }
 

@@ -7,9 +7,11 @@ import alcor_abi_pkg::*;
 /// An entry has four words. Word 0 is id and status. Word 1 is the count of retired commands, which
 /// returns the host's credits. Words 2 and 3 are tag and length of a received or probed message, or
 /// the old value of an atomic operation; other commands do not write them. CQ_HEAD moves when all
-/// words are written, so the host can read each counted entry. Sources, in order of priority:
-/// commands answered by their target, commands refused before sending, collectives, messages, ends of barriers. The end of
-/// a barrier has an entry only while entries are copied into host memory.
+/// words are written, so the host can read each counted entry. An entry behind which another one waits has no count, which
+/// saves a cycle: a later entry has it.
+///
+/// Sources, in order of priority: commands answered by their target, commands refused before sending, collectives,
+/// messages, ends of barriers. The end of a barrier has an entry only while entries are copied into host memory.
 module rma_completion_queue #(
     /// Entries that may wait to be written.
     parameter int unsigned DEPTH = 16
@@ -66,12 +68,19 @@ module rma_completion_queue #(
     output logic [31:0]                   write_data_o
 );
 
+  localparam int unsigned UsageW = $clog2(DEPTH + 1);
+
   logic room, valid, ready, empty;
   logic next_is_message, next_is_barrier, barrier_q, mismatch_q;
   alcor_abi_pkg::ring_entry_t next, entry;
   alcor_abi_pkg::cq_entry_t word;
+  // The entry has a count: none waits behind it when its first word is written.
+  logic counted, counted_q;
   logic [31:0] head_d, head_q;
+  // The next word, and whether it is the entry's last.
   logic [1:0] word_d, word_q;
+  logic word_is_last;
+  logic [UsageW-1:0] usage;
   logic advances, behind_q, cleared_q, full;
   logic [31:0] ahead;
   logic far_q, last_q;
@@ -111,7 +120,7 @@ module rma_completion_queue #(
       .clk_i(clk_i), .rst_ni(rst_ni),
       .valid_i(room && (!next_is_barrier || barrier_q)), .ready_o(room),
       .data_i(next), .valid_o(valid), .ready_i(ready), .data_o(entry),
-      .empty_o(empty), .usage_o()
+      .empty_o(empty), .usage_o(usage)
   );
 
   // The bit of the head above an entry's place.
@@ -129,41 +138,55 @@ module rma_completion_queue #(
   assign state_o.clearing = settings_i.clear || clear_q;
   assign state_o.overflow = valid && !cleared_q && word_q == '0 && full;
 
-  // The count of retired commands is written last.
   always_comb begin
-    word        = '0;
+    word         = '0;
     word.id      = entry.ended.id;
     word.status  = entry.ended.status;
     word.source  = entry.source;
     word.lap     = (head_q[15:0] & size) == '0;
     word.barrier = entry.barrier;
+    word.counted = counted;
+  end
+
+  assign counted = (word_q == '0) ? usage == UsageW'(1) : counted_q;
+
+  // In the order 0, 2, 3, 1: the count comes last.
+  always_comb begin
+    word_is_last = 1'b0;
+    word_d       = 2'd0;
     unique case (word_q)
-      2'd0: write_data_o = word;
-      2'd1: write_data_o = settings_i.retired;
-      2'd2: write_data_o = entry.low;
-      default: write_data_o = entry.high;
-    endcase
-    word_d   = word_q;
-    head_d   = head_q;
-    ready    = state_o.overflow;
-    advances = 1'b0;
-    if (write_valid_o && write_ready_i) begin
-      unique case (word_q)
-        2'd0: word_d = entry.whole ? 2'd2 : 2'd1;
-        2'd1: word_d = 2'd0;
-        2'd2: word_d = 2'd3;
-        default: word_d = 2'd1;
-      endcase
-      if (word_q == 2'd1) begin
-        head_d   = head_q + 1'b1;
-        ready    = 1'b1;
-        advances = 1'b1;
+      2'd0: begin
+        write_data_o = word;
+        word_is_last = !entry.whole && !counted;
+        word_d       = entry.whole ? 2'd2 : 2'd1;
       end
-    end
+      2'd1: begin
+        write_data_o = settings_i.retired;
+        word_is_last = 1'b1;
+      end
+      2'd2: begin
+        write_data_o = entry.low;
+        word_d       = 2'd3;
+      end
+      default: begin
+        write_data_o = entry.high;
+        word_is_last = !counted;
+        word_d       = 2'd1;
+      end
+    endcase
+  end
+
+  assign advances = write_valid_o && write_ready_i && word_is_last;
+  assign ready    = state_o.overflow || advances;
+
+  always_comb begin
+    head_d = head_q;
+    if (advances) head_d = head_q + 1'b1;
     if (clear) head_d = '0;
   end
 
   always_ff @(posedge clk_i) begin
+    counted_q <= counted;
     if (barrier_i) mismatch_q <= mismatch_i;
     if (!stalled) begin
       base_q  <= settings_i.base[31:2];
@@ -182,7 +205,7 @@ module rma_completion_queue #(
       if (barrier_i && settings_i.copies) barrier_q <= 1'b1;
       else if (next_is_barrier && room) barrier_q <= 1'b0;
       head_q    <= head_d;
-      word_q    <= word_d;
+      if (write_valid_o && write_ready_i) word_q <= word_is_last ? '0 : word_d;
       clear_q   <= (settings_i.clear || clear_q) && stalled;
       cleared_q <= clear;
       if (!stalled) behind_q <= advances && !clear;
@@ -193,8 +216,10 @@ module rma_completion_queue #(
   assign state_o.mask = mask_q;
   assign idle_o       = empty && !barrier_q;
 
-  // The address and the choice of word hold; the retired count is whatever it is when written.
+  // The address and the choice of word hold. Whether the entry has a count, and the count, are those of the write.
   `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i, write_address_o)
+  // The count that is left out comes with a later entry.
+  `ALCOR_IMPLIES(a_count_follows, advances && !counted, usage > UsageW'(1))
 
   `ALCOR_COVER(c_full_completions, !room)
   `ALCOR_COVER(c_full_ring, state_o.overflow)

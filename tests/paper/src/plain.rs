@@ -123,8 +123,9 @@ impl Plain {
             .wrapping_add(u32::from(offset < rank::IDENTITY));
         if offset == PUT {
             let at = (self.head % RING * CQ_ENTRY_BYTES) as usize;
-            let entry =
-                cq_entry::STATUS.put(Status::Ok as u32) | cq_entry::ID.put(x_commit::ID.get(value));
+            let entry = cq_entry::STATUS.put(Status::Ok as u32)
+                | cq_entry::COUNTED.mask()
+                | cq_entry::ID.put(x_commit::ID.get(value));
             self.ring[at..at + 4].copy_from_slice(&entry.to_le_bytes());
             self.ring[at + 4..at + 8].copy_from_slice(&self.retired.to_le_bytes());
             self.head = self.head.wrapping_add(1);

@@ -121,7 +121,7 @@ impl Progress {
                 self.take_completion(entry)?;
             } else {
                 self.ring.taken = taken.wrapping_add(1);
-                self.credits.retired_is(entry[1]);
+                self.take_count(entry);
                 self.ring.barriers = self.ring.barriers.wrapping_add(1);
                 if cq_entry::STATUS.get(entry[0]) != Status::Ok as u32 {
                     self.take_events()?;
@@ -151,21 +151,27 @@ impl Progress {
         self.write(rank::ACK, ack::BARRIER.mask())
     }
 
-    fn take_completion(&mut self, [word, retired, tag, length]: [u32; 4]) -> Result<()> {
+    /// Takes the count of retired commands of an entry that has one.
+    fn take_count(&mut self, [word, retired, ..]: [u32; 4]) {
+        if cq_entry::COUNTED.get(word) != 0 {
+            self.credits.retired_is(retired);
+        }
+    }
+
+    fn take_completion(&mut self, words: [u32; 4]) -> Result<()> {
         let entry = self.ring.taken;
         self.ring.taken = entry.wrapping_add(1);
+        self.take_count(words);
+        let [word, _, tag, length] = words;
         let mut status = Status::from_bits(cq_entry::STATUS.get(word));
         let id = cq_entry::ID.get(word);
         if status == Some(Status::Deferred) && self.defer_message(id) {
-            self.credits.retired_is(retired);
             return Ok(());
         }
         if status == Some(Status::NoRoom) && self.go_back(id)? {
-            self.credits.retired_is(retired);
             return Ok(());
         }
         if status == Some(Status::Cancelled) && self.recall_receive(id) {
-            self.credits.retired_is(retired);
             return Ok(());
         }
         if status == Some(Status::Cancelled) && self.is_lost_receive(id) {
@@ -204,7 +210,6 @@ impl Progress {
                 }
             }
         }
-        self.credits.retired_is(retired);
         Ok(())
     }
 

@@ -326,8 +326,7 @@ impl State {
         let entry = cq_entry::ID.put(id)
             | cq_entry::SOURCE.put(message.source)
             | cq_entry::STATUS.put(status as u32);
-        let it = &mut self.ranks[index];
-        it.enter(&[entry, it.retired, message.tag, message.length]);
+        self.ranks[index].enter(entry, &[message.tag, message.length]);
     }
 
     /// Returns the address of a fragment of the unexpected message buffer.

@@ -151,7 +151,7 @@ impl SoftRank {
             Err(status) => self.complete(id, status),
             Ok(old) => {
                 let entry = cq_entry::ID.put(id) | cq_entry::STATUS.put(Status::Ok as u32);
-                self.enter(&[entry, self.retired, old as u32, (old >> 32) as u32]);
+                self.enter(entry, &[old as u32, (old >> 32) as u32]);
             }
         }
     }
@@ -204,18 +204,21 @@ impl SoftRank {
 
     pub(super) fn complete(&mut self, id: u32, status: Status) {
         let entry = cq_entry::ID.put(id) | cq_entry::STATUS.put(status as u32);
-        self.enter(&[entry, self.retired]);
+        self.enter(entry, &[]);
     }
 
-    /// Writes a ring entry. Words that are not given keep their values.
-    pub(super) fn enter(&mut self, words: &[u32]) {
+    /// Writes a ring entry of id, status and source, with the words behind the count. Words that are
+    /// not given keep their values.
+    pub(super) fn enter(&mut self, entry: u32, values: &[u32]) {
+        let counted = [entry | cq_entry::COUNTED.mask(), self.retired];
+        let words = counted.iter().chain(values);
         let entries = 1 << self.cq_log2;
         if self.cq_head.wrapping_sub(self.cq_tail) >= entries {
             self.event(events::CQ_OVERFLOW);
             return;
         }
         let at = u64::from(self.cq_base) + u64::from(self.cq_head % entries * CQ_ENTRY_BYTES);
-        for (index, word) in words.iter().enumerate() {
+        for (index, word) in words.enumerate() {
             let at = at as usize + 4 * index;
             if let Some(place) = self.memory.get_mut(at..at + 4) {
                 place.copy_from_slice(&word.to_le_bytes());
