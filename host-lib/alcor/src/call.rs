@@ -357,6 +357,8 @@ pub enum Difference {
     Root,
     /// Different lists of members.
     Members,
+    /// Different divisions of messages among queues.
+    Queues,
 }
 
 impl fmt::Display for Difference {
@@ -368,6 +370,7 @@ impl fmt::Display for Difference {
             Difference::Operation => "operation",
             Difference::Root => "root",
             Difference::Members => "list of members",
+            Difference::Queues => "division of messages among queues",
         })
     }
 }

@@ -11,7 +11,7 @@ use alcor_abi::{Algorithm, Collective as Code};
 
 use crate::call::{Call, Collective, CommunicatorId, Difference, MemberCall, Path, SoftwareReason};
 use crate::mail::{Mail, Shape as MailShape};
-use crate::messages::{self, Contexts};
+use crate::messages::{Contexts, Lanes, Queues};
 use crate::progress::Progress;
 use crate::request::NOTHING;
 use crate::rows::{self, Keeper};
@@ -84,8 +84,8 @@ pub(crate) struct Shape {
     pub(crate) me: usize,
     pub(crate) tree: Tree,
     pub(crate) row: Option<u32>,
-    /// The context of the communicator's messages; `None` if no context was free.
-    pub(crate) context: Option<u8>,
+    /// The contexts of the communicator's messages.
+    pub(crate) lanes: Lanes,
     pub(crate) freed: AtomicBool,
 }
 
@@ -111,7 +111,7 @@ struct Offer {
     used: u32,
     /// Whether the rank can claim rows of its board.
     claims: bool,
-    /// Hash of the member list of the call.
+    /// Hash of the call's list of members, or of its division of messages.
     hash: u32,
     /// Contexts of the rank's communicators.
     contexts: Contexts,
@@ -202,7 +202,7 @@ impl Rank {
                 tree,
                 // The row was written at the beginning of the run.
                 row: self.progress.info().has_switch().then_some(rows::WORLD),
-                context: Some(messages::WORLD),
+                lanes: Lanes::world(),
                 freed: AtomicBool::new(false),
             }),
             strict: self.options.strict,
@@ -369,11 +369,14 @@ impl Communicator {
         self.shape.row
     }
 
-    /// The context of the communicator's messages, if it has one. Kernels that build commands need
-    /// the context.
+    /// The context of the communicator's messages, if it has exactly one. Kernels that build commands
+    /// need the context.
     #[must_use]
     pub fn context(&self) -> Option<u8> {
-        self.shape.context
+        match *self.shape.lanes.contexts() {
+            [context] => Some(context),
+            _ => None,
+        }
     }
 
     /// Returns a handle of the same communicator with strict mode on or off. In strict mode a
@@ -424,7 +427,7 @@ impl Communicator {
         color: Option<u32>,
         key: i32,
     ) -> Result<Option<Communicator>> {
-        self.make(rank, Collective::Split, color, key, 0)
+        self.make(rank, Collective::Split, color, key, 0, Queues::One)
     }
 
     /// Makes a communicator with the same members. Collective.
@@ -444,9 +447,59 @@ impl Communicator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn dup(&self, rank: &mut Rank) -> Result<Communicator> {
-        let made = self.make(rank, Collective::Dup, Some(0), self.shape.me as i32, 0)?;
+        self.dup_with_queues(rank, Queues::One)
+    }
+
+    /// Makes a communicator with the same members, whose messages are divided among queues by source
+    /// or tag. Collective: all members pass the same division.
+    ///
+    /// The communicator takes a message context for each queue. It has no more queues than the boards
+    /// have queue pairs, and one on boards without match stores; if fewer contexts are free, it has
+    /// fewer queues. Its receives and probes must name what the division is by: others fail with
+    /// [`Error::BadCommunicator`]. Communicators that are made from it have one queue.
+    ///
+    /// # Errors
+    /// [`Error::CollectivesDiffer`] if the divisions differ; as [`Communicator::split`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Error, Job, Queues, Source, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(3))?.run(3, |rank| {
+    /// let by_source = rank.world()?.dup_with_queues(rank, Queues::BySource(2))?;
+    /// let (me, size) = (by_source.rank(), by_source.size());
+    /// for other in (0..size).filter(|&other| other != me) {
+    ///     by_source.send(rank, other, 0, &[me])?;
+    /// }
+    /// for other in (0..size).filter(|&other| other != me) {
+    ///     let mut found = [9];
+    ///     by_source.recv(rank, other, 0, &mut found)?;
+    ///     assert_eq!(found, [other]);
+    /// }
+    /// let error = by_source.recv(rank, Source::Any, 0, &mut [9]).unwrap_err();
+    /// assert!(matches!(error, Error::BadCommunicator { .. }));
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn dup_with_queues(&self, rank: &mut Rank, queues: Queues) -> Result<Communicator> {
+        let (key, hash) = (self.shape.me as i32, queues.hash());
+        let made = self.make(rank, Collective::Dup, Some(0), key, hash, queues)?;
         // Every member has passed the same color.
         made.ok_or_else(|| self.bad(rank.pid(), "the copy does not contain the calling rank"))
+    }
+
+    /// The division of the communicator's messages among queues.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, Queues, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// assert_eq!(rank.world()?.queues(), Queues::One);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn queues(&self) -> Queues {
+        self.shape.lanes.queues()
     }
 
     /// Makes a communicator of `members`, in this order. Collective over this communicator: all
@@ -493,14 +546,14 @@ impl Communicator {
             (hash ^ (member.0 + 1)).wrapping_mul(0x0100_0193)
         });
         let (color, key) = (place.map(|_| 0), place.unwrap_or(0) as i32);
-        self.make(rank, Collective::Create, color, key, hash)
+        self.make(rank, Collective::Create, color, key, hash, Queues::One)
     }
 
-    /// Ends the communicator after all its collectives have ended, and frees its row and context.
+    /// Ends the communicator after all its collectives have ended, and frees its row and contexts.
     /// Collective. Other handles of the communicator become invalid. After the death of a member, or
-    /// a revocation, the call is local, and row and context stay in use until the end of the run.
+    /// a revocation, the call is local, and row and contexts stay in use until the end of the run.
     ///
-    /// A communicator that is dropped without this call keeps row and context until the end of the
+    /// A communicator that is dropped without this call keeps row and contexts until the end of the
     /// run.
     ///
     /// # Errors
@@ -526,7 +579,7 @@ impl Communicator {
         let (id, row) = (self.id(), self.row());
         let deaths = &rank.progress.deaths;
         if deaths.is_revoked(id.0) || !deaths.among(Some(self.members())).is_empty() {
-            // Messages of the communicator may be on their way, so its context is not used again.
+            // Messages of the communicator may be on their way, so its contexts are not used again.
             self.forget(rank);
             return Ok(());
         }
@@ -545,7 +598,7 @@ impl Communicator {
         Ok(())
     }
 
-    /// Ends the use of the communicator at this rank, except for row and context.
+    /// Ends the use of the communicator at this rank, except for row and contexts.
     fn forget(&self, rank: &mut Rank) {
         self.shape.freed.store(true, Ordering::Relaxed);
         if let Some(software) = &mut rank.progress.software {
@@ -556,7 +609,7 @@ impl Communicator {
     /// Ends the use of the communicator at this rank, except for the row.
     pub(crate) fn release(&self, rank: &mut Rank) {
         self.forget(rank);
-        if let Some(context) = self.shape.context {
+        for &context in self.shape.lanes.contexts() {
             rank.progress.messages.contexts.give_back(context);
         }
     }
@@ -642,6 +695,7 @@ impl Communicator {
         color: Option<u32>,
         key: i32,
         hash: u32,
+        queues: Queues,
     ) -> Result<Option<Communicator>> {
         self.check(rank)?;
         let offer = Offer {
@@ -665,7 +719,10 @@ impl Communicator {
             return Err(Error::CollectivesDiffer {
                 rank: rank.pid(),
                 call,
-                difference: Difference::Members,
+                difference: match collective {
+                    Collective::Dup => Difference::Queues,
+                    _ => Difference::Members,
+                },
                 others: others
                     .map(|(&rank, _)| MemberCall {
                         rank,
@@ -676,12 +733,14 @@ impl Communicator {
         }
         let id = offers.iter().map(|offer| offer.next).max().unwrap_or(1);
         rank.next_communicator = id + 1;
-        // Communicators that are made in one call share no rank, so they share a context.
+        // Communicators that are made in one call share no rank, so they share contexts.
         let mut taken = rank.progress.messages.contexts;
         for offer in &offers {
             taken.join(&offer.contexts);
         }
-        let context = taken.free(id);
+        // The boards of a run are alike.
+        let most = rank.board().queue_pairs.max(1);
+        let contexts = taken.free(id, queues.count().min(most));
 
         let mut drafts: BTreeMap<u32, Draft> = BTreeMap::new();
         let mut order: Vec<usize> = (0..offers.len()).collect();
@@ -719,7 +778,7 @@ impl Communicator {
         if let Some(row) = draft.row {
             rank.rows.mine |= 1 << row;
         }
-        if let Some(context) = context {
+        for &context in &contexts {
             rank.progress.messages.contexts.take(context);
         }
         Ok(Some(Communicator {
@@ -730,7 +789,7 @@ impl Communicator {
                 me: place,
                 tree: draft.tree,
                 row: draft.row,
-                context,
+                lanes: Lanes::new(queues, contexts),
                 freed: AtomicBool::new(false),
             }),
             strict: self.strict,

@@ -947,7 +947,9 @@ impl Error {
             Error::NotRegistered { .. } => Some(Status::NotRegistered),
             Error::CollectiveMismatch { .. } => Some(Status::Mismatch),
             Error::CollectivesDiffer { difference, .. } => Some(match difference {
-                Difference::Collective | Difference::Members => Status::Mismatch,
+                Difference::Collective | Difference::Members | Difference::Queues => {
+                    Status::Mismatch
+                }
                 Difference::Count => Status::OtherCount,
                 Difference::Type => Status::OtherType,
                 Difference::Operation => Status::OtherOperation,
@@ -1003,6 +1005,12 @@ fn describe_difference(
             Some(other) if other != call => format!("{members} called {}", other.describe()),
             Some(other) if difference == Difference::Members => {
                 format!("{members} called {} with another list", other.collective)
+            }
+            Some(other) if difference == Difference::Queues => {
+                format!(
+                    "{members} called {} with another division",
+                    other.collective
+                )
             }
             Some(_) => format!("{members} called the same as {rank}"),
             None => format!(

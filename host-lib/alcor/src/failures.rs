@@ -30,7 +30,7 @@ use std::sync::atomic::AtomicBool;
 use crate::call::{Call, Collective};
 use crate::communicator::Shape;
 use crate::mail::{Label, Mail, Message, Stream};
-use crate::messages::Contexts;
+use crate::messages::{Contexts, Lanes, Queues};
 use crate::progress::Progress;
 use crate::request::Descriptor;
 use crate::software::Software;
@@ -50,16 +50,16 @@ const DEATH_POLL: u64 = 32;
 pub(crate) struct Revocation {
     communicator: u32,
     row: Option<u32>,
-    context: Option<u8>,
+    contexts: Vec<u8>,
     members: Arc<[GlobalRank]>,
 }
 
 impl Revocation {
     fn to_bytes(&self) -> Vec<u8> {
-        let numbers = [self.row, self.context.map(u32::from)];
-        let numbers = numbers.map(|number| number.map_or(0, |number| 1 + number));
-        let words = numbers
+        let row = self.row.map_or(0, |row| 1 + row);
+        let words = [row, self.contexts.len() as u32]
             .into_iter()
+            .chain(self.contexts.iter().map(|&context| u32::from(context)))
             .chain(self.members.iter().map(|member| member.0));
         words.flat_map(u32::to_le_bytes).collect()
     }
@@ -67,11 +67,15 @@ impl Revocation {
     pub(crate) fn from_message(message: &Message) -> Option<Revocation> {
         let words = message.data.as_chunks::<4>().0.iter();
         let mut words = words.map(|word| u32::from_le_bytes(*word));
-        let mut number = || Some(words.next()?.checked_sub(1));
+        let (row, contexts) = (words.next()?, words.next()?);
         Some(Revocation {
             communicator: message.label.communicator,
-            row: number()?,
-            context: number()?.map(|context| context as u8),
+            row: row.checked_sub(1),
+            contexts: words
+                .by_ref()
+                .take(contexts as usize)
+                .map(|context| context as u8)
+                .collect(),
             members: words.map(GlobalRank).collect(),
         })
     }
@@ -89,7 +93,7 @@ pub(crate) struct Deaths {
     /// Dead ranks that do not fail receives from any source.
     acknowledged: BTreeSet<GlobalRank>,
     /// Revoked communicators, and their contexts.
-    revoked: BTreeMap<u32, Option<u8>>,
+    revoked: BTreeMap<u32, Vec<u8>>,
     /// Receives that the library has cancelled because their messages can't come.
     cancelled: BTreeSet<u64>,
     /// Whether operations are being ended.
@@ -146,7 +150,7 @@ impl Deaths {
     /// Returns the revoked communicator of a context.
     fn revoked_context(&self, context: u8) -> Option<CommunicatorId> {
         let mut revoked = self.revoked.iter();
-        let found = revoked.find(|(_, of)| **of == Some(context));
+        let found = revoked.find(|(_, contexts)| contexts.contains(&context));
         found.map(|(&id, _)| CommunicatorId(id))
     }
 
@@ -669,14 +673,13 @@ impl Progress {
     /// revocation is new.
     pub(crate) fn take_revocation(&mut self, revocation: &Revocation) -> bool {
         let &Revocation {
-            communicator,
-            row,
-            context,
-            ..
+            communicator, row, ..
         } = revocation;
-        if self.deaths.revoked.insert(communicator, context).is_some() {
+        if self.deaths.is_revoked(communicator) {
             return false;
         }
+        let contexts = revocation.contexts.clone();
+        self.deaths.revoked.insert(communicator, contexts);
         // The next look ends the messages.
         self.deaths.next = Cycle(0);
         let waiting = row.map_or_else(Vec::new, |row| self.unit.abandon(row));
@@ -867,8 +870,8 @@ impl Communicator {
         };
         let id = CommunicatorId(ballot.next);
         rank.next_communicator = id.0 + 1;
-        let context = ballot.contexts.free(id.0);
-        if let Some(context) = context {
+        let contexts = ballot.contexts.free(id.0, 1);
+        for &context in &contexts {
             rank.progress.messages.contexts.take(context);
         }
         let tree = rank.tree(&members);
@@ -879,7 +882,7 @@ impl Communicator {
             me,
             tree,
             row: None,
-            context,
+            lanes: Lanes::new(Queues::One, contexts),
             freed: AtomicBool::new(false),
         };
         Ok(Communicator {
@@ -926,7 +929,7 @@ impl Communicator {
         let revocation = Revocation {
             communicator: self.id().0,
             row: self.row(),
-            context: self.shape.context,
+            contexts: self.shape.lanes.contexts().to_vec(),
             members: Arc::clone(&self.shape.members),
         };
         if rank.progress.take_revocation(&revocation)

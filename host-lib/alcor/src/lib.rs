@@ -132,7 +132,7 @@ pub use layer::{BoardLayer, PortLayer};
 pub use line::{CommandLine, HeldWrites, LineStep};
 pub use links::{LinkCounts, LinkState};
 pub use messages::{
-    MatchCounters, MatchedMessage, Message, MessageKind, MessageStatus, Source, TAG_UB, Tag,
+    MatchCounters, MatchedMessage, Message, MessageKind, MessageStatus, Queues, Source, TAG_UB, Tag,
 };
 pub use operation::{Operation, Reducible};
 pub use paper::Paper;

@@ -31,6 +31,7 @@ mod matching;
 mod message;
 mod overflow;
 mod peers;
+mod queues;
 mod rank;
 
 use std::collections::VecDeque;
@@ -39,11 +40,13 @@ use std::ops::RangeInclusive;
 use crate::request::{Descriptor, Held, Outcome};
 use crate::{BoardInfo, Cycle, Options};
 
-pub(crate) use context::{Contexts, WORLD};
+pub(crate) use context::Contexts;
 pub use matched::MatchedMessage;
 pub use matching::MatchCounters;
 pub use message::{Message, MessageKind, MessageStatus, Source, TAG_UB, Tag};
 pub(crate) use overflow::Overflow;
+pub(crate) use queues::Lanes;
+pub use queues::Queues;
 
 /// Range of the cycles between two probes. The pause grows while no message comes.
 const PAUSE: RangeInclusive<u64> = 64..=1024;

@@ -636,6 +636,11 @@ typedef struct alcor_status_t {
 typedef struct alcor_comm *alcor_comm_t;
 
 /**
+ * What chooses the queue of a message: one of alcor_queues.
+ */
+typedef int32_t alcor_queues_t;
+
+/**
  * A message that a matched probe has taken out of the queue. Made by alcor_mprobe and
  * alcor_improbe; ended by alcor_mrecv, alcor_imrecv or alcor_message_free.
  */
@@ -1238,6 +1243,24 @@ alcor_result_t alcor_comm_split(alcor_rank_t rank,
  * Errors: as alcor_comm_split.
  */
 alcor_result_t alcor_comm_dup(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t *made);
+
+/**
+ * Makes a communicator of the same members, whose messages are divided among `count` queues. All
+ * members call it together, with the same division. On boards with match stores, the queues are
+ * searched at the same time. The communicator takes a message context for each queue; if fewer are
+ * free, it has fewer queues.
+ *
+ * by: what chooses the queue of a message. Receives and probes with ALCOR_ANY_SOURCE or
+ * ALCOR_ANY_TAG in its place fail with ALCOR_ERR_COMMUNICATOR. made: receives the communicator,
+ * which alcor_comm_free ends; NULL if the call fails.
+ *
+ * Errors: ALCOR_ERR_ARGUMENT, ALCOR_ERR_DIFFER if the divisions differ; as alcor_comm_split.
+ */
+alcor_result_t alcor_comm_dup_with_queues(alcor_rank_t rank,
+                                          alcor_comm_t comm,
+                                          alcor_queues_t by,
+                                          uint32_t count,
+                                          alcor_comm_t *made);
 
 /**
  * Makes a communicator of a list of members of `comm`, in the order of the list. All members of

@@ -103,6 +103,32 @@ pub extern "C" fn alcor_comm_dup(
     })
 }
 
+/// Makes a communicator of the same members, whose messages are divided among `count` queues. All
+/// members call it together, with the same division. On boards with match stores, the queues are
+/// searched at the same time; on others there is one queue. The communicator takes a message context
+/// for each queue, and has fewer queues if the boards have fewer queue pairs, or if fewer contexts are
+/// free.
+///
+/// by: what chooses the queue of a message. Receives and probes with ALCOR_ANY_SOURCE or
+/// ALCOR_ANY_TAG in its place fail with ALCOR_ERR_COMMUNICATOR. made: receives the communicator,
+/// which alcor_comm_free ends; NULL if the call fails.
+///
+/// Errors: ALCOR_ERR_ARGUMENT, ALCOR_ERR_DIFFER if the divisions differ; as alcor_comm_split.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_comm_dup_with_queues(
+    rank: alcor_rank_t,
+    comm: alcor_comm_t,
+    by: alcor_queues_t,
+    count: u32,
+    made: Option<&mut MaybeUninit<alcor_comm_t>>,
+) -> alcor_result_t {
+    make(rank, made, "made", |attached| {
+        let comm = attached.communicators.get(comm)?;
+        let made = comm.dup_with_queues(&mut attached.rank, queues(by, count)?)?;
+        Ok(attached.communicators.insert(made))
+    })
+}
+
 /// Makes a communicator of a list of members of `comm`, in the order of the list. All members of
 /// `comm` call it together, with the same list.
 ///

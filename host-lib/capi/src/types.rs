@@ -1,6 +1,6 @@
 //! Types and constants that C sees.
 
-use alcor::{AccumulateOperation, AtomicOperation, Operation, Rights};
+use alcor::{AccumulateOperation, AtomicOperation, Operation, Queues, Rights};
 
 use crate::attached::NO_MESSAGE;
 use crate::failure::{Failure, Result};
@@ -232,6 +232,18 @@ pub enum alcor_rights {
     ALCOR_REMOTE_ALL = 3,
 }
 
+/// What chooses the queue of a message: one of alcor_queues.
+pub type alcor_queues_t = i32;
+
+/// Values of alcor_queues_t.
+#[repr(i32)]
+pub enum alcor_queues {
+    /// The source; receives and probes must name theirs.
+    ALCOR_QUEUES_BY_SOURCE = 1,
+    /// The tag; receives and probes must name theirs.
+    ALCOR_QUEUES_BY_TAG = 2,
+}
+
 /// The type of a collective's elements: one of alcor_type.
 pub type alcor_type_t = i32;
 
@@ -435,6 +447,21 @@ pub fn compare<T: PartialOrd>(compare: alcor_compare_t) -> Result<Comparison<T>>
         value: u64::from(compare as u32),
         rule: "it is one of alcor_compare",
     })
+}
+
+/// The division of messages that a number means.
+pub fn queues(by: alcor_queues_t, count: u32) -> Result<Queues> {
+    const BY_SOURCE: alcor_queues_t = alcor_queues::ALCOR_QUEUES_BY_SOURCE as alcor_queues_t;
+    const BY_TAG: alcor_queues_t = alcor_queues::ALCOR_QUEUES_BY_TAG as alcor_queues_t;
+    match by {
+        BY_SOURCE => Ok(Queues::BySource(count)),
+        BY_TAG => Ok(Queues::ByTag(count)),
+        _ => Err(Failure::Argument {
+            what: "by",
+            value: u64::from(by as u32),
+            rule: "it is one of alcor_queues",
+        }),
+    }
 }
 
 /// The operation of an accumulate that a number means.

@@ -555,6 +555,16 @@ static void communicators(void)
     collectives(copy, false);
     CHECK(alcor_comm_free(rank, &copy));
     EXPECT_TRUE(copy == NULL);
+    /* Queues by source: each rank names its sources. */
+    CHECK(alcor_comm_dup_with_queues(rank, world, ALCOR_QUEUES_BY_SOURCE, 2, &copy));
+    const uint32_t mine = me + 7;
+    uint32_t theirs = 0;
+    CHECK(alcor_send_data(rank, &mine, sizeof mine, (me + 1) % size, 0, copy));
+    EXPECT(ALCOR_ERR_COMMUNICATOR,
+           alcor_recv_data(rank, &theirs, sizeof theirs, ALCOR_ANY_SOURCE, 0, copy, NULL));
+    CHECK(alcor_recv_data(rank, &theirs, sizeof theirs, (me + size - 1) % size, 0, copy, NULL));
+    EXPECT_TRUE(theirs == (me + size - 1) % size + 7);
+    CHECK(alcor_comm_free(rank, &copy));
     /* The last rank and the first, in this order; the others get none. */
     const uint32_t list[2] = {size - 1, 0};
     CHECK(alcor_comm_create(rank, world, 2, list, &copy));

@@ -63,6 +63,7 @@ static void without_a_rank(alcor_rank_t rank, alcor_result_t expected)
     EXPECT(expected, alcor_comm_size(rank, comm, &number));
     EXPECT(expected, alcor_comm_split(rank, comm, 0, 0, &comm));
     EXPECT(expected, alcor_comm_dup(rank, comm, &comm));
+    EXPECT(expected, alcor_comm_dup_with_queues(rank, comm, ALCOR_QUEUES_BY_TAG, 2, &comm));
     EXPECT(expected, alcor_comm_create(rank, comm, 1, &number, &comm));
     EXPECT(expected, alcor_comm_free(rank, &comm));
     EXPECT(expected, alcor_send(rank, memory, 0, 8, 0, 0, comm));
@@ -185,6 +186,8 @@ int main(void)
     EXPECT(ALCOR_ERR_NULL, alcor_comm_size(rank, world, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_comm_split(rank, world, 0, 0, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_comm_dup(rank, world, NULL));
+    EXPECT(ALCOR_ERR_NULL, alcor_comm_dup_with_queues(rank, world, ALCOR_QUEUES_BY_TAG, 2, NULL));
+    EXPECT(ALCOR_ERR_ARGUMENT, alcor_comm_dup_with_queues(rank, world, 3, 2, &none));
     EXPECT(ALCOR_ERR_NULL, alcor_comm_create(rank, world, 1, &number, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_comm_create(rank, world, 1, NULL, &none));
     const uint32_t members[2] = {1, 1}, beyond[2] = {0, 2};

@@ -8,7 +8,7 @@
 
 use alcor::{
     Causes, Cluster, Communicator, Cycle, Error, FlowControl, GlobalRank, Job, MessageStatus,
-    Options, Rank, Region, Request, Rights, Source, Tag,
+    Options, Queues, Rank, Region, Request, Rights, Source, Tag,
 };
 
 use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
@@ -180,9 +180,12 @@ pub fn rows(
     for walks in [false, true] {
         let kind = if walks { "during" } else { "without" };
         measure(&[format!("send-{kind}-walk-{walked}")], &|bench| {
-            bench.send_beside(walked, walks)
+            bench.send_beside(walked, walks, false)
         })?;
     }
+    measure(&[format!("send-during-walk-{walked}-by-tag")], &|bench| {
+        bench.send_beside(walked, true, true)
+    })?;
     if info.queue_pairs > BUSY {
         measure(&[format!("match-rate-{}", info.matchers)], &|bench| {
             bench.match_rate()
@@ -426,28 +429,38 @@ impl Bench<'_> {
         Ok(vec![figure(put).limit(limit).note(note)])
     }
 
-    /// Latency of a message of 8 bytes behind an empty message of another communicator. During a
-    /// walk, the empty message searches `entries` posted receives.
-    fn send_beside(&self, entries: u32, walks: bool) -> Measurement {
+    /// Latency of a message of 8 bytes behind an empty message of another communicator, or of the
+    /// other queue of a communicator with two queues `by_tag`. During a walk, the empty message
+    /// searches `entries` posted receives.
+    fn send_beside(&self, entries: u32, walks: bool, by_tag: bool) -> Measurement {
         let [_, received] = self.cycles(|rank| {
             let me = rank.pid().0;
             let buffer = buffer(rank)?;
             empty(rank, &buffer)?;
-            let other = rank.world()?.dup(rank)?;
+            let world = rank.world()?;
+            let queues = if by_tag {
+                Queues::ByTag(2)
+            } else {
+                Queues::One
+            };
+            let other = world.dup_with_queues(rank, queues)?;
+            let walked = if by_tag { &other } else { &world };
+            // Tags of one queue.
+            let tag = |number| TAG + 1 + 2 * number;
             let nothing = rank.alloc::<u8>(0)?;
             rank.lab().match_thresholds(None, None)?;
             let entries = if walks { entries } else { 1 };
             let (mut unmatched, mut posted) = (Vec::new(), None);
             if me == 1 {
                 for number in 0..entries {
-                    unmatched.push(rank.irecv(0, UNMATCHED + number, nothing.clone())?);
+                    unmatched.push(walked.irecv(rank, 0, tag(number), nothing.clone())?);
                 }
                 posted = Some(other.irecv(rank, 0, TAG, buffer.clone())?);
             }
             let begin = start(rank)?;
             let mut end = None;
             if me == 0 {
-                let first = rank.isend(GlobalRank(1), UNMATCHED + entries - 1, &nothing)?;
+                let first = walked.isend(rank, 1, tag(entries - 1), &nothing)?;
                 let second = other.isend(rank, 1, TAG, &buffer)?;
                 rank.wait_all([first, second])?;
                 end = Some((rank.now()?, None));
@@ -475,7 +488,12 @@ impl Bench<'_> {
             "one receive is walked".into()
         };
         let limit = self.bound.received(8);
-        let note = format!("8 bytes behind a message of another communicator; {walk}");
+        let of = if by_tag {
+            "another queue of the communicator"
+        } else {
+            "another communicator"
+        };
+        let note = format!("8 bytes behind a message of {of}; {walk}");
         Ok(vec![figure(received).limit(limit).note(note)])
     }
 

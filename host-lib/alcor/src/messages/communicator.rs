@@ -12,27 +12,18 @@ use crate::{Buffer, BufferMut, Communicator, Rank, Result};
 /// These calls work as [those of a rank](Rank#messages). A communicator's members are named by
 /// their ranks in the communicator. A message is received only in its own communicator.
 ///
-/// Each communicator, the world included, has one of 254 message contexts. Communicators that
-/// share a rank have different contexts. If no context is free, calls of messages fail with
-/// [`Error::BadCommunicator`], and all other calls succeed. [`Communicator::free`] frees a context.
-/// All messages of a communicator must be received before the communicator is freed.
+/// Each communicator, the world included, has one of 254 message contexts, or several
+/// ([`Communicator::dup_with_queues`]). Communicators that share a rank have different contexts. If
+/// no context is free, calls of messages fail with [`Error::BadCommunicator`], and all other calls
+/// succeed. [`Communicator::free`] frees a context. All messages of a communicator must be received
+/// before the communicator is freed.
 ///
 /// [`Error::BadCommunicator`]: crate::Error::BadCommunicator
 impl Communicator {
     pub(crate) fn peers(&self, rank: &mut Rank) -> Result<Peers> {
         self.check(rank)?;
         self.check_revoked(rank)?;
-        let Some(context) = self.shape.context else {
-            return Err(self.bad(
-                rank.pid(),
-                "its ranks use all 254 message contexts; free a communicator",
-            ));
-        };
-        Ok(Peers {
-            id: self.id(),
-            context,
-            members: Some(Arc::clone(&self.shape.members)),
-        })
+        Ok(Peers(Some(Arc::clone(&self.shape))))
     }
 
     /// As [`Rank::send`].

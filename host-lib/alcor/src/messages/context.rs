@@ -3,7 +3,7 @@
 use alcor_abi::packets::x_message;
 
 /// Number of contexts.
-const CONTEXTS: u32 = 1 + x_message::CONTEXT.max();
+pub(super) const CONTEXTS: u32 = 1 + x_message::CONTEXT.max();
 /// The context of the world.
 pub(crate) const WORLD: u8 = 0;
 /// The context of calls for deferred messages.
@@ -60,10 +60,11 @@ impl Contexts {
         self.0[usize::from(context) / 32] & 1 << (context % 32) != 0
     }
 
-    /// Returns a free context for a communicator of this number. Contexts are used in turn, so a
-    /// freed context is reused late.
-    pub(crate) fn free(&self, id: u32) -> Option<u8> {
-        let mut contexts = (0..CONTEXTS).map(|step| (id.wrapping_add(step) % CONTEXTS) as u8);
-        contexts.find(|&context| !self.has(context))
+    /// Returns up to `count` free contexts for a communicator of this number. Contexts are used in
+    /// turn, so a freed context is reused late, and those of one communicator follow one another.
+    pub(crate) fn free(&self, id: u32, count: u32) -> Vec<u8> {
+        let contexts = (0..CONTEXTS).map(|step| (id.wrapping_add(step) % CONTEXTS) as u8);
+        let free = contexts.filter(|&context| !self.has(context));
+        free.take(count as usize).collect()
     }
 }

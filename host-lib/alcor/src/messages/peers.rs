@@ -8,28 +8,43 @@ use super::{
 };
 use crate::allocator::Block;
 use crate::buffer::Copied;
+use crate::communicator::Shape;
 use crate::progress::Progress;
 use crate::request::{Descriptor, Request};
 use crate::transfer::fits;
 use crate::{Buffer, BufferMut, CommunicatorId, Error, GlobalRank, NodeAddr, Rank, Region, Result};
 
-/// The ranks among which a call sends messages.
-pub(crate) struct Peers {
-    pub(super) id: CommunicatorId,
-    pub(super) context: u8,
-    /// The members of a communicator; `None` for the ranks of the run.
-    pub(super) members: Option<Arc<[GlobalRank]>>,
-}
+/// The ranks among which a call sends messages: the members of a communicator, or all ranks of the
+/// run.
+#[derive(Clone)]
+pub(crate) struct Peers(pub(super) Option<Arc<Shape>>);
 
 impl Peers {
-    pub(super) const RUN: Peers = Peers {
-        id: CommunicatorId::WORLD,
-        context: WORLD,
-        members: None,
-    };
+    pub(super) const RUN: Peers = Peers(None);
+
+    fn id(&self) -> CommunicatorId {
+        self.0.as_ref().map_or(CommunicatorId::WORLD, |of| of.id)
+    }
+
+    /// The members of the communicator; `None` for the ranks of the run.
+    fn members(&self) -> Option<&Arc<[GlobalRank]>> {
+        self.0.as_ref().map(|of| &of.members)
+    }
+
+    /// Returns the context of the messages of a source and tag.
+    fn context(&self, source: Option<u32>, tag: Option<u32>, rank: &Rank) -> Result<u8> {
+        let Some(of) = &self.0 else { return Ok(WORLD) };
+        of.lanes
+            .context(source, tag)
+            .map_err(|rule| Error::BadCommunicator {
+                rank: rank.pid(),
+                communicator: of.id,
+                rule,
+            })
+    }
 
     fn pid(&self, what: &'static str, number: u32, rank: &Rank) -> Result<GlobalRank> {
-        let (found, size) = match &self.members {
+        let (found, size) = match self.members() {
             None => (Some(GlobalRank(number)), rank.nprocs()),
             Some(members) => (members.get(number as usize).copied(), members.len() as u32),
         };
@@ -37,7 +52,7 @@ impl Peers {
             .filter(|_| number < size)
             .ok_or_else(|| Error::NoSuchMember {
                 rank: rank.pid(),
-                communicator: self.id,
+                communicator: self.id(),
                 what,
                 found: number,
                 size,
@@ -56,7 +71,7 @@ impl Peers {
             kind: MessageKind::Send,
             peer: Some(self.pid("the destination", to, rank)?),
             tag: Some(fits("tag", u64::from(tag), TAG_UB)?),
-            context: self.context,
+            context: self.context(self.0.as_ref().map(|of| of.me as u32), Some(tag), rank)?,
             local: local.addr(),
             length: local.byte_len(),
             takes_over: false,
@@ -75,17 +90,20 @@ impl Peers {
         tag: Tag,
         local: Option<&Region<u8>>,
     ) -> Result<Message> {
+        let source = match source {
+            Source::Any => None,
+            Source::Rank(number) => Some(number),
+        };
+        let tag = match tag {
+            Tag::Any => None,
+            Tag::Is(tag) => Some(fits("tag", u64::from(tag), TAG_UB)?),
+        };
+        let pid = |number| self.pid("the source", number, rank);
         let message = Message {
             kind,
-            peer: match source {
-                Source::Any => None,
-                Source::Rank(number) => Some(self.pid("the source", number, rank)?),
-            },
-            tag: match tag {
-                Tag::Any => None,
-                Tag::Is(tag) => Some(fits("tag", u64::from(tag), TAG_UB)?),
-            },
-            context: self.context,
+            peer: source.map(pid).transpose()?,
+            tag,
+            context: self.context(source, tag, rank)?,
             local: local.map_or(NodeAddr(0), Region::addr),
             length: local.map_or(0, Region::byte_len),
             takes_over: false,
@@ -108,13 +126,13 @@ impl Peers {
     fn descriptor(&self, message: Message) -> Descriptor {
         Descriptor::Message {
             message,
-            members: self.members.clone(),
+            members: self.members().cloned(),
         }
     }
 
     /// Returns a found message with its source as these peers count it.
     fn count(&self, found: MessageStatus) -> MessageStatus {
-        found.counted(self.members.as_deref())
+        found.counted(self.members().map(|members| &**members))
     }
 
     pub(super) fn isend<'a>(
@@ -269,8 +287,8 @@ impl Peers {
         let issuer = rank.progress.outstanding.issuer();
         Ok(found.map(|(found, claim)| MatchedMessage {
             status: self.count(found),
-            context: self.context,
-            members: self.members,
+            context: probe.context,
+            members: self.members().cloned(),
             claim,
             issuer,
         }))
@@ -285,11 +303,7 @@ impl Peers {
         // No other call of this rank can take the message between probe and match.
         loop {
             self.probe(rank, source, tag)?;
-            let peers = Peers {
-                members: self.members.clone(),
-                ..self
-            };
-            if let Some(message) = peers.improbe(rank, source, tag)? {
+            if let Some(message) = self.clone().improbe(rank, source, tag)? {
                 return Ok(message);
             }
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use alcor::{
     Agreement, Board, BoardLayer, Causes, Cluster, Communicator, Cycle, Error, FlowControl, GlobalRank, JobError, LocalRank, NodeAddr,
-    Operation, Options, PageOffset, Port, PortLayer, Rank, Rights, Source, Tag, Wake,
+    Operation, Options, PageOffset, Port, PortLayer, Queues, Rank, Rights, Source, Tag, Wake,
 };
 use alcor_test::{Context, Result, alcor_test, fails, holds, same};
 use rand::Rng;
@@ -256,7 +256,8 @@ fn revocation(context: &Context) -> Result {
         survive(context, options().software_collectives(software), &[], |rank| {
             let world = rank.world()?;
             let is_first = rank.pid() == GlobalRank(0);
-            let mut now = world.dup(rank)?;
+            // With several contexts, all of them are revoked.
+            let mut now = world.dup_with_queues(rank, Queues::ByTag(3))?;
             for kind in 0..4 {
                 if is_first {
                     idle(rank, 1_000)?;
@@ -265,11 +266,11 @@ fn revocation(context: &Context) -> Result {
                 } else if kind == 0 {
                     fails("a sum", "Revoked", revoked, sum(rank, &now))?;
                 } else if kind == 1 {
-                    fails("a receive", "Revoked", revoked, now.recv(rank, 0, 0, &mut [0u8]))?;
+                    fails("a receive", "Revoked", revoked, now.recv(rank, 0, 2, &mut [0u8]))?;
                 } else if kind == 2 {
                     fails("a receive from any source", "Revoked", revoked, now.recv(rank, Source::Any, 0, &mut [0u8]))?;
                 } else {
-                    fails("a probe", "Revoked", revoked, now.probe(rank, 0, 0))?;
+                    fails("a probe", "Revoked", revoked, now.probe(rank, 0, 1))?;
                 }
                 fails("a later barrier", "Revoked", revoked, now.barrier(rank))?;
                 fails("a later send", "Revoked", revoked, now.send(rank, 0, 0, &[0u8]))?;

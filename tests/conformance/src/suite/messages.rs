@@ -3,9 +3,11 @@
 mod plan;
 mod rules;
 
+use std::collections::BTreeMap;
+
 use alcor::{
-    Communicator, Error, FlowControl, GlobalRank, MatchCounters, Opcode, Operation, Options, PageOffset, Rank,
-    Region, Request, Rights, Source, Status, TAG_UB, Tag,
+    Communicator, Difference, Error, FlowControl, GlobalRank, MatchCounters, Opcode, Operation, Options, PageOffset,
+    Queues, Rank, Region, Request, Rights, Source, Status, TAG_UB, Tag,
 };
 use alcor_test::{At, Context, Failure, Result, after, alcor_test, before, fails, holds, refused, same, same_bytes};
 use alcor_abi::command;
@@ -869,6 +871,86 @@ fn communicators(context: &Context) -> Result {
         half.free(rank)?;
         Ok(())
     })
+}
+
+/// Messages that are divided among queues by source or tag: a receive takes the first message of its source and tag, in
+/// any order of sources and tags, short and long ones, expected and not. A receive that does not name what chooses the
+/// queue is refused.
+#[alcor_test(ranks >= 2, needs = [Messages])]
+fn queues(context: &Context) -> Result {
+    const TAGS: u32 = 5;
+    let count = context.scale(120, 1200) / context.ranks();
+    for (number, queues) in (0..).zip([Queues::BySource(3), Queues::ByTag(2), Queues::BySource(200), Queues::ByTag(4)]) {
+        run(context, |rank| {
+            let divided = rank.world()?.dup_with_queues(rank, queues)?;
+            same("the division", queues, divided.queues())?;
+            let (me, size, fragment) = (divided.rank(), divided.size(), rank.board().fragment_bytes);
+            let data = |source, at: usize, length| payload(context, GlobalRank(source), at as u64, length);
+            // Tag and length of each message from one rank to another, as both know them.
+            let plan = |from: u32, to: u32| -> Vec<(u32, usize)> {
+                let mut rng = context.rng(&[51, number, from.into(), to.into()]);
+                let lengths = [0, 4, 8, fragment, fragment + 4].map(|length| length as usize);
+                (0..count).map(|_| (rng.random_range(0..TAGS), lengths[rng.random_range(0..5)])).collect()
+            };
+            // Messages to this rank by source and tag, the first one last; and in which order they are received.
+            let mut messages = BTreeMap::<(u32, u32), Vec<(usize, usize)>>::new();
+            for source in 0..size {
+                for (at, (tag, length)) in plan(source, me).into_iter().enumerate().rev() {
+                    messages.entry((source, tag)).or_default().push((at, length));
+                }
+            }
+            let of_key = messages.iter().map(|(&key, of)| vec![key; of.len()]);
+            let mut order: Vec<(u32, u32)> = of_key.flatten().collect();
+            order.shuffle(&mut context.rng(&[52, number, me.into()]));
+            let mut order = order.into_iter().filter_map(|key| Some((key, messages.get_mut(&key)?.pop()?)));
+            let mut posted = Vec::new();
+            for ((source, tag), (at, length)) in order.by_ref().take(count as usize / 2) {
+                let place = rank.alloc::<u8>(length + 4)?;
+                posted.push((divided.irecv(rank, source, tag, place.clone())?, place, data(source, at, length)));
+            }
+            let mut sends = Vec::new();
+            for to in 0..size {
+                for (at, (tag, length)) in plan(me, to).into_iter().enumerate() {
+                    let local = rank.alloc_from(&data(me, at, length))?;
+                    sends.push(divided.isend(rank, to, tag, local)?);
+                }
+            }
+            for ((source, tag), (at, length)) in order {
+                let mut found = vec![0; length + 4];
+                let status = divided.recv(rank, source, tag, &mut found)?;
+                let place = format_args!("rank {me}: message {at} from rank {source}, tag {tag}");
+                same(place, (source, tag, length as u32), (status.source, status.tag, status.length))?;
+                same_bytes(place, &data(source, at, length), &found[..length])?;
+            }
+            for (receive, place, expected) in posted {
+                let status = rank.wait_message(receive)?;
+                let found = rank.read_vec(&place)?;
+                let what = format_args!("rank {me}: a posted receive from rank {}, tag {}", status.source, status.tag);
+                same_bytes(what, &expected, &found[..status.length as usize])?;
+            }
+            rank.wait_all(sends)?;
+            let unnamed = |error: &Error| matches!(error, Error::BadCommunicator { .. });
+            let result = match queues {
+                Queues::ByTag(_) => divided.irecv(rank, 0, Tag::Any, &mut [0u8]).map(drop),
+                _ => divided.irecv(rank, Source::Any, 0, &mut [0u8]).map(drop),
+            };
+            fails(format_args!("rank {me}: a receive of any"), "a refusal", unnamed, result)?;
+            divided.free(rank)?;
+            Ok(())
+        })?;
+    }
+    // Contexts are given back: there are enough for as many again.
+    let differ = |error: &Error| matches!(error, Error::CollectivesDiffer { difference: Difference::Queues, .. });
+    context.run(|rank| {
+        let world = rank.world()?;
+        for _ in 0..3 {
+            let divided = world.dup_with_queues(rank, Queues::ByTag(200))?;
+            divided.free(rank)?;
+        }
+        let queues = Queues::BySource(2 + u32::from(rank.pid() == ZERO));
+        fails("different divisions", "CollectivesDiffer", differ, world.dup_with_queues(rank, queues))
+    })?;
+    Ok(())
 }
 
 /// Messages, puts, gets, collectives and barriers go on side by side.
