@@ -1247,8 +1247,9 @@ alcor_result_t alcor_comm_dup(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t
 /**
  * Makes a communicator of the same members, whose messages are divided among `count` queues. All
  * members call it together, with the same division. On boards with match stores, the queues are
- * searched at the same time. The communicator takes a message context for each queue; if fewer are
- * free, it has fewer queues.
+ * searched at the same time; on others there is one queue. The communicator takes a message context
+ * for each queue, and has fewer queues if the boards have fewer queue pairs, or if fewer contexts are
+ * free.
  *
  * by: what chooses the queue of a message. Receives and probes with ALCOR_ANY_SOURCE or
  * ALCOR_ANY_TAG in its place fail with ALCOR_ERR_COMMUNICATOR. made: receives the communicator,
