@@ -295,6 +295,31 @@ typedef uint32_t alcor_rights;
 #endif // __cplusplus
 
 /**
+ * Values of alcor_queues_t.
+ */
+enum alcor_queues
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * The source; receives and probes must name theirs.
+     */
+    ALCOR_QUEUES_BY_SOURCE = 1,
+    /**
+     * The tag; receives and probes must name theirs.
+     */
+    ALCOR_QUEUES_BY_TAG = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum alcor_queues alcor_queues;
+#else
+typedef int32_t alcor_queues;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * Values of alcor_type_t.
  */
 enum alcor_type
