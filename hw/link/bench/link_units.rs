@@ -136,7 +136,7 @@ fn link_reset() {
                 "step {step}: the core works while a side is in reset"
             );
             assert!(
-                together.iter().all(|&edges| edges >= HOLD / 2),
+                together.iter().all(|&edges| edges >= HOLD),
                 "step {step}: only {together:?} edges in reset"
             );
             worked += 1;
@@ -156,6 +156,67 @@ fn link_reset() {
         "{resets} resets, {stood} with a clock that stands, {worked} cycles of work"
     );
     println!("{resets} resets, {stood} with a clock that stands, {worked} cycles of work");
+}
+
+/// With equal clocks, a reset of the board has an exact length, also after the controller's clock stood. A reset in any
+/// phase of an earlier one is no longer than one alone, and both sides are in reset for HOLD edges twice: until the core
+/// drops its request, and behind it.
+#[test]
+fn link_reset_latency() {
+    // One by one: the request, heard, obeyed, known to the core; dropped, no longer heard, left, known to the core.
+    const ALONE: u64 = 2 * HOLD + 14;
+    // From the end of a reset of the board that both sides have heard.
+    const HEARD: u64 = 2 * HOLD + 8;
+    const IN_RESET: u64 = 2 * HOLD + 7;
+    let mut bench = Bench::new("link_reset_latency");
+    // Edges until the core works, and those of them in which each side was in reset.
+    let until_it_works = |bench: &mut Bench| {
+        let mut low = [0; 2];
+        for edges in 1..10 * HOLD {
+            bench.edge(true, true);
+            low[0] += u64::from(!bench.is("core_rst_no"));
+            low[1] += u64::from(!bench.is("mac_rst_no"));
+            if bench.is("works_o") {
+                return (edges, low);
+            }
+        }
+        panic!("the core does not work");
+    };
+    let reset = |bench: &mut Bench, edges: u64, mac: bool| {
+        bench.set("board_rst_ni", false);
+        for _ in 0..edges {
+            bench.edge(true, mac);
+        }
+        bench.set("board_rst_ni", true);
+    };
+    until_it_works(&mut bench);
+    for edges in [1, 2, 20] {
+        reset(&mut bench, edges, true);
+        let expected = match edges {
+            20 => (HEARD, [IN_RESET, IN_RESET - 3]),
+            _ => (ALONE + 1 - edges, [IN_RESET; 2]),
+        };
+        assert_eq!(until_it_works(&mut bench), expected, "{edges} edges");
+        reset(&mut bench, edges, false);
+        let found = until_it_works(&mut bench);
+        assert_eq!(
+            found,
+            (ALONE, [IN_RESET; 2]),
+            "the controller's clock stood"
+        );
+    }
+    for behind in 1..2 * ALONE {
+        reset(&mut bench, 1, true);
+        for _ in 0..behind {
+            bench.edge(true, true);
+        }
+        reset(&mut bench, 1, true);
+        let (edges, low) = until_it_works(&mut bench);
+        let place =
+            format!("{behind} edges behind a reset: {edges} edges, {low:?} of them in reset");
+        assert!((HEARD..=ALONE).contains(&edges), "{place}");
+        assert!(low.iter().all(|&low| low >= 2 * HOLD), "{place}");
+    }
 }
 
 /// Counts at some time, and the edges of both clocks by then.
