@@ -796,7 +796,8 @@ fn link_pair_cable() {
             let time = pair.wait("all phits", |pair| {
                 (0..2).all(|at| pair.boards[at].sends == pair.boards[1 - at].expects)
             });
-            assert!(time < 5_000_000, "all phits arrive after {time} ps");
+            // With the 3 us that a board waits for longer, within 10 us.
+            assert!(time < 7_000_000, "all phits arrive after {time} ps");
             return;
         }
         pair.cycles(away);
