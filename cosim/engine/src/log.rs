@@ -529,8 +529,8 @@ impl Log {
         open.next = address + words;
     }
 
-    /// A word of the completion ring's entries. The count of retired commands, word 1, comes last; an
-    /// entry without it ends where the next one begins.
+    /// A word of the completion ring's entries. The count of retired commands, word 1, comes last. An
+    /// entry without a count is complete when the next one begins.
     fn ring_written(&mut self, rank: usize, cycle: u64, address: u32, word: u32) {
         const ENTRY: u32 = CQ_ENTRY_BYTES / 4;
         let lane = &self.lanes[rank];

@@ -454,9 +454,10 @@ impl Communicator {
     /// or tag. Collective: all members pass the same division.
     ///
     /// The communicator takes a message context for each queue. It has no more queues than the boards
-    /// have queue pairs, and one on boards without match stores; if fewer contexts are free, it has
-    /// fewer queues. Its receives and probes must name what the division is by: others fail with
-    /// [`Error::BadCommunicator`]. Communicators that are made from it have one queue.
+    /// have queue pairs, and one on boards without match stores. If fewer contexts are free, it has
+    /// fewer queues. Its receives and probes must name the source or the tag by which the messages are
+    /// divided. Others fail with [`Error::BadCommunicator`]. Communicators that are made from it have
+    /// one queue.
     ///
     /// # Errors
     /// [`Error::CollectivesDiffer`] if the divisions differ; as [`Communicator::split`].

@@ -303,11 +303,11 @@ enum alcor_queues
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * The source; receives and probes must name theirs.
+     * The source of a message selects its queue. Receives and probes must name their source.
      */
     ALCOR_QUEUES_BY_SOURCE = 1,
     /**
-     * The tag; receives and probes must name theirs.
+     * The tag of a message selects its queue. Receives and probes must name their tag.
      */
     ALCOR_QUEUES_BY_TAG = 2,
 };
@@ -661,7 +661,7 @@ typedef struct alcor_status_t {
 typedef struct alcor_comm *alcor_comm_t;
 
 /**
- * What chooses the queue of a message: one of alcor_queues.
+ * The division of a communicator's messages among queues: one of alcor_queues.
  */
 typedef int32_t alcor_queues_t;
 
@@ -1276,7 +1276,7 @@ alcor_result_t alcor_comm_dup(alcor_rank_t rank, alcor_comm_t comm, alcor_comm_t
  * for each queue, and has fewer queues if the boards have fewer queue pairs, or if fewer contexts are
  * free.
  *
- * by: what chooses the queue of a message. Receives and probes with ALCOR_ANY_SOURCE or
+ * by: source or tag selects the queue of a message. Receives and probes with ALCOR_ANY_SOURCE or
  * ALCOR_ANY_TAG in its place fail with ALCOR_ERR_COMMUNICATOR. made: receives the communicator,
  * which alcor_comm_free ends; NULL if the call fails.
  *

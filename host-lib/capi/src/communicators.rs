@@ -109,7 +109,7 @@ pub extern "C" fn alcor_comm_dup(
 /// for each queue, and has fewer queues if the boards have fewer queue pairs, or if fewer contexts are
 /// free.
 ///
-/// by: what chooses the queue of a message. Receives and probes with ALCOR_ANY_SOURCE or
+/// by: source or tag selects the queue of a message. Receives and probes with ALCOR_ANY_SOURCE or
 /// ALCOR_ANY_TAG in its place fail with ALCOR_ERR_COMMUNICATOR. made: receives the communicator,
 /// which alcor_comm_free ends; NULL if the call fails.
 ///

@@ -232,15 +232,15 @@ pub enum alcor_rights {
     ALCOR_REMOTE_ALL = 3,
 }
 
-/// What chooses the queue of a message: one of alcor_queues.
+/// The division of a communicator's messages among queues: one of alcor_queues.
 pub type alcor_queues_t = i32;
 
 /// Values of alcor_queues_t.
 #[repr(i32)]
 pub enum alcor_queues {
-    /// The source; receives and probes must name theirs.
+    /// The source of a message selects its queue. Receives and probes must name their source.
     ALCOR_QUEUES_BY_SOURCE = 1,
-    /// The tag; receives and probes must name theirs.
+    /// The tag of a message selects its queue. Receives and probes must name their tag.
     ALCOR_QUEUES_BY_TAG = 2,
 }
 

@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h2CB4D9B9;
+  localparam logic [31:0] ABI_HASH = 32'h86D9602D;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -514,7 +514,7 @@ package alcor_abi_pkg;
     logic lap;
     /// BARRIER_DONE has risen, with ST_MISMATCH if EVENTS.mismatch was raised; the entry ends no command. Written only while HOST_RING.enable is set.
     logic barrier;
-    /// Word 1 is written. It is not, where another entry waits to be written next.
+    /// Word 1 is written. Where another entry waits behind this one, word 1 is not written, and a later entry has the count.
     logic counted;
     /// Outcome.
     status_e status;

@@ -74,12 +74,11 @@ module rma_completion_queue #(
   logic next_is_message, next_is_barrier, barrier_q, mismatch_q;
   alcor_abi_pkg::ring_entry_t next, entry;
   alcor_abi_pkg::cq_entry_t word;
-  // The entry has a count: none waits behind it when its first word is written.
+  // The entry has a count: no other entry waits behind it when its first word is written.
   logic counted, counted_q;
   logic [31:0] head_d, head_q;
-  // The next word, and whether it is the entry's last.
+  // The word of the entry that is written, and the next one: 0 behind the entry's last.
   logic [1:0] word_d, word_q;
-  logic word_is_last;
   logic [UsageW-1:0] usage;
   logic advances, behind_q, cleared_q, full;
   logic [31:0] ahead;
@@ -152,17 +151,14 @@ module rma_completion_queue #(
 
   // In the order 0, 2, 3, 1: the count comes last.
   always_comb begin
-    word_is_last = 1'b0;
-    word_d       = 2'd0;
     unique case (word_q)
       2'd0: begin
         write_data_o = word;
-        word_is_last = !entry.whole && !counted;
-        word_d       = entry.whole ? 2'd2 : 2'd1;
+        word_d       = entry.whole ? 2'd2 : {1'b0, counted};
       end
       2'd1: begin
         write_data_o = settings_i.retired;
-        word_is_last = 1'b1;
+        word_d       = 2'd0;
       end
       2'd2: begin
         write_data_o = entry.low;
@@ -170,13 +166,12 @@ module rma_completion_queue #(
       end
       default: begin
         write_data_o = entry.high;
-        word_is_last = !counted;
-        word_d       = 2'd1;
+        word_d       = {1'b0, counted};
       end
     endcase
   end
 
-  assign advances = write_valid_o && write_ready_i && word_is_last;
+  assign advances = write_valid_o && write_ready_i && word_d == '0;
   assign ready    = state_o.overflow || advances;
 
   always_comb begin
@@ -205,7 +200,7 @@ module rma_completion_queue #(
       if (barrier_i && settings_i.copies) barrier_q <= 1'b1;
       else if (next_is_barrier && room) barrier_q <= 1'b0;
       head_q    <= head_d;
-      if (write_valid_o && write_ready_i) word_q <= word_is_last ? '0 : word_d;
+      if (write_valid_o && write_ready_i) word_q <= word_d;
       clear_q   <= (settings_i.clear || clear_q) && stalled;
       cleared_q <= clear;
       if (!stalled) behind_q <= advances && !clear;

@@ -201,7 +201,8 @@ module rma_registers #(
         result_count_q  <= result_count_q + 1'b1;
       end
       events_q            <= events_d;
-      retired_count_q     <= retired_count_q + COUNT_W'(events_i.retired);
+      // No carry chain behind the late handshake: it enables the register.
+      if (events_i.retired) retired_count_q <= retired_count_q + 1'b1;
       barriers_count_q    <= barriers_count_q + COUNT_W'(events_i.barrier_done);
       refused_in_count_q  <= refused_in_count_q + COUNT_W'(request_refusal_i.refused) + COUNT_W'(reply_refusal_i.refused);
       refused_out_count_q <= refused_out_count_q + COUNT_W'(refused_q) + COUNT_W'(board_i.denied);

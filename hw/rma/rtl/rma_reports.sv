@@ -152,13 +152,9 @@ module rma_reports #(
 
   alcor_abi_pkg::ring_settings_t ring_settings;
   alcor_abi_pkg::ring_state_t ring_state;
-  logic queue_idle, copies_idle, idle_q;
+  logic queue_idle, copies_idle;
 
-  // Copies become due only while the queue is not idle, so their state may be a cycle old. Without copies, nothing waits
-  // for the register.
-  assign idle_o = queue_idle && (idle_q || !(ring_settings.copies || copy_o.valid));
-
-  always_ff @(posedge clk_i) idle_q <= rst_ni && queue_idle && copies_idle;
+  assign idle_o = queue_idle && copies_idle;
 
   rma_completion_queue #(
       .DEPTH(DEPTH)

@@ -8,9 +8,9 @@ use super::context::{CONTEXTS, WORLD};
 /// and search the pairs at the same time. On other boards all messages of a rank are in one queue,
 /// and a division changes nothing.
 ///
-/// The order of messages is MPI's in each case: a program that names its sources or tags cannot
-/// notice the division but in time. MPI has the info keys `mpi_assert_no_any_source` and
-/// `mpi_assert_no_any_tag` for this promise.
+/// The order of messages is MPI's in each case. A program that names its sources or tags receives the
+/// same messages with and without a division. In MPI, the info keys `mpi_assert_no_any_source` and
+/// `mpi_assert_no_any_tag` state this promise.
 ///
 /// # Examples
 /// See [`Communicator::dup_with_queues`](crate::Communicator::dup_with_queues).
@@ -20,11 +20,11 @@ pub enum Queues {
     /// One queue for all messages.
     #[default]
     One,
-    /// This many queues; the source of a message chooses, modulo the number. Receives and probes
-    /// must name their source.
+    /// This many queues. The source of a message, modulo their number, selects one. Receives and
+    /// probes must name their source.
     BySource(u32),
-    /// This many queues; the tag of a message chooses, modulo the number. Receives and probes must
-    /// name their tag.
+    /// This many queues. The tag of a message, modulo their number, selects one. Receives and probes
+    /// must name their tag.
     ByTag(u32),
 }
 
@@ -85,10 +85,10 @@ impl Lanes {
         let key = match self.queues {
             Queues::One => 0,
             Queues::BySource(_) => source.ok_or(
-                "its queues are chosen by the source, so a receive or probe must name its source",
+                "the source of a message selects its queue, so a receive or probe must name its source",
             )?,
             Queues::ByTag(_) => tag.ok_or(
-                "its queues are chosen by the tag, so a receive or probe must name its tag",
+                "the tag of a message selects its queue, so a receive or probe must name its tag",
             )?,
         };
         let place = key.checked_rem(self.contexts.len() as u32);
