@@ -470,3 +470,41 @@ fn a_vector_for_all_others_is_written_once_and_the_owner_of_its_place_hears_of_i
     // The rings have 16 KiB.
     assert!((1..4096).contains(&third.wrapping_sub(at)), "{at} {third}");
 }
+
+/// Entries of the completion ring without a count return no credits, whatever word 1 has: the library
+/// waits for credits before it has posted more commands than the queue has room for.
+#[test]
+fn entries_without_a_count_return_no_credits() {
+    for uncounts in [false, true] {
+        let mut spy = Spy::new(SoftBoard::new(1));
+        spy.uncounts = uncounts;
+        let log = Arc::clone(&spy.log);
+        let job = Job::new(Arc::new(spy)).unwrap();
+        job.run(1, |rank| {
+            let memory = rank.alloc::<u32>(64)?;
+            let window = rank.register(&memory, Rights::ALL)?;
+            take(&log);
+            // Two commands for each put, and its completion.
+            for at in 0..2 * 64 {
+                let put = rank.iput(&window, rank.pid(), 0, memory.slice(at % 64..=at % 64)?)?;
+                rank.wait(put)?;
+            }
+            let mut posted = 0;
+            let waits = take(&log).into_iter().filter(|access| match *access {
+                Access::Write(offset, _) if offset < 0x400 => {
+                    posted += 1;
+                    false
+                }
+                Access::Write(page::RETIRED_WAKE, _) | Access::Read(page::RETIRED) => {
+                    assert!(posted <= 64, "{posted} commands without a credit");
+                    posted = 0;
+                    true
+                }
+                _ => false,
+            });
+            assert_eq!(waits.count() > 0, uncounts);
+            Ok(())
+        })
+        .unwrap();
+    }
+}

@@ -7,6 +7,8 @@ use alcor::{
     Board, BoardLayer, Causes, Cycle, Error, LocalRank, NodeAddr, Note, PageOffset, Port,
     PortLayer, RankWait, Result, RunView, Sight, Wake,
 };
+use alcor_abi::CQ_ENTRY_BYTES;
+use alcor_abi::packets::cq_entry;
 
 /// An access of the library to a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,9 @@ pub struct Spy {
     pub wants_notes: bool,
     /// Whether the log has writes of memory.
     pub wants_writes: bool,
+    /// Whether entries of the completion ring have no count, and an old value in its place. The
+    /// program must read no other memory.
+    pub uncounts: bool,
     /// The rank whose accesses are logged; `None` logs the accesses to any port.
     pub rank: Option<LocalRank>,
     pub log: Log,
@@ -44,6 +49,7 @@ impl Spy {
             lies: HashMap::new(),
             wants_notes: false,
             wants_writes: false,
+            uncounts: false,
             rank: None,
             log: Log::default(),
         }
@@ -73,6 +79,7 @@ impl BoardLayer for Spy {
             below,
             wants_notes: self.wants_notes,
             wants_writes: self.wants_writes,
+            uncounts: self.uncounts,
             lies: self.lies.clone(),
             log: Arc::clone(&self.log),
         }))
@@ -83,6 +90,7 @@ struct SpyPort {
     below: Box<dyn Port>,
     wants_notes: bool,
     wants_writes: bool,
+    uncounts: bool,
     lies: HashMap<u32, u32>,
     log: Log,
 }
@@ -120,7 +128,14 @@ impl PortLayer for SpyPort {
     }
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error> {
         self.saw(Access::ReadMemory(at.0, data.len()));
-        self.below.read_memory(at, data)
+        self.below.read_memory(at, data)?;
+        if self.uncounts {
+            for entry in data.as_chunks_mut::<{ CQ_ENTRY_BYTES as usize }>().0 {
+                entry[0] &= !(cq_entry::COUNTED.mask() as u8);
+                entry[4..8].copy_from_slice(&0x4000_0000u32.to_le_bytes());
+            }
+        }
+        Ok(())
     }
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error> {
         self.saw(Access::Wait(awaited.0));
