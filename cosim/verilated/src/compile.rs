@@ -21,12 +21,10 @@ const ZLIB: &str = include_str!("shim/zlib.h");
 /// between models.
 const EXPORTS: &str = "{ global: alcor_model_api; local: *; };\n";
 
-/// Approximate size of a compilation unit in a large model, in bytes of generated C++. Files are
-/// compiled in parallel, and an edit recompiles few of them.
-const UNIT_BYTES: u64 = 256 << 10;
-/// Size in bytes of generated C++ up to which a model is small and compiled as one unit. The
-/// headers alone take a compiler half a second.
-const SMALL_BYTES: u64 = 1 << 20;
+/// Largest size of a compilation unit, in bytes of generated C++. Units are compiled in parallel, and
+/// an edit recompiles few of them. With units of 256 KiB, the headers, half a second a unit, took 40%
+/// of the compiler's time.
+const UNIT_BYTES: u64 = 2 << 20;
 
 /// Headers that follow [`HOOKS`] in the precompiled header of all models: reading them takes a
 /// compiler longer than compiling a small block.
@@ -155,7 +153,7 @@ struct Group<'a> {
 /// change in size, so that an edit of a block changes few groups.
 fn groups<'a>(fast: &'a [(String, u64)], slow: &'a [(String, u64)]) -> Vec<Group<'a>> {
     let bytes = fast.iter().chain(slow).map(|(_, bytes)| bytes).sum();
-    if bytes <= SMALL_BYTES {
+    if bytes <= UNIT_BYTES {
         let [fast, slow] =
             [fast, slow].map(|files| files.iter().map(|(file, _)| &**file).collect());
         return vec![Group { bytes, fast, slow }];
@@ -182,7 +180,7 @@ fn runs(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
         let begins = blake3::hash(file.as_bytes()).as_bytes()[0] < 64;
         match runs.last_mut() {
             Some((all, run))
-                if (!begins || *all < UNIT_BYTES / 4) && *all + bytes <= UNIT_BYTES =>
+                if (!begins || *all < UNIT_BYTES / 2) && *all + bytes <= UNIT_BYTES =>
             {
                 *all += bytes;
                 run.push(file);
@@ -619,7 +617,7 @@ mod tests {
                 .map(|n| {
                     (
                         format!("Vmodel_block__{n}.cpp"),
-                        90_000 + if n == 3 { grown } else { 0 },
+                        400_000 + if n == 3 { grown } else { 0 },
                     )
                 })
                 .collect()
@@ -629,10 +627,10 @@ mod tests {
         let same = after.iter().filter(|group| before.contains(group));
         assert!(same.count() + 3 >= after.len(), "{after:?}");
         assert!(before.iter().all(|group| group.bytes <= UNIT_BYTES));
-        assert!(before.len() < 40, "{}", before.len());
-        let all = groups(&small[..8], &small[8..11]);
-        assert_eq!((all.len(), all[0].fast.len(), all[0].slow.len()), (1, 8, 3));
-        let apart = groups(&small[..8], &small[8..]);
+        assert!(before.len() < 20, "{}", before.len());
+        let all = groups(&small[..3], &small[3..5]);
+        assert_eq!((all.len(), all[0].fast.len(), all[0].slow.len()), (1, 3, 2));
+        let apart = groups(&small[..3], &small[3..]);
         assert!(
             apart.len() > 1
                 && apart
