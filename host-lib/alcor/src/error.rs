@@ -782,7 +782,7 @@ pub enum Error {
     },
     /// The completion ring was full and a completion was lost.
     #[error(
-        "{rank}: EVENTS.cq_overflow: the completion ring was full and a completion was lost; only the library may post extended commands"
+        "{rank}: EVENTS.cq_overflow: the completion ring was full and a completion was lost; another program has posted extended commands, or has reset the board during the run; let no other program use the board"
     )]
     #[non_exhaustive]
     CompletionLost {
@@ -801,7 +801,7 @@ pub enum Error {
     /// A board dropped a packet because no link leads to the destination. The sender gets no
     /// answer.
     #[error(
-        "{rank}: EVENTS.unrouted: its board dropped a packet, because no link leads to the packet's destination; prepare all boards of the cluster with the topology of their cables"
+        "{rank}: EVENTS.unrouted: its board dropped a packet, because no link leads to the packet's destination; prepare all boards of the cluster with the topology of their cables, and let no other program reset a board during the run"
     )]
     #[non_exhaustive]
     PacketUnrouted {
