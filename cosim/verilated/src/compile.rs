@@ -22,8 +22,7 @@ const ZLIB: &str = include_str!("shim/zlib.h");
 const EXPORTS: &str = "{ global: alcor_model_api; local: *; };\n";
 
 /// Largest size of a compilation unit, in bytes of generated C++. Units are compiled in parallel, and
-/// an edit recompiles few of them. With units of 256 KiB, the headers, half a second a unit, took 40%
-/// of the compiler's time.
+/// an edit recompiles few of them. Headers take a compiler half a second a unit, and 2 MiB about four.
 const UNIT_BYTES: u64 = 2 << 20;
 
 /// Headers that follow [`HOOKS`] in the precompiled header of all models: reading them takes a
@@ -180,7 +179,7 @@ fn runs(files: &[(String, u64)]) -> Vec<(u64, Vec<&str>)> {
         let begins = blake3::hash(file.as_bytes()).as_bytes()[0] < 64;
         match runs.last_mut() {
             Some((all, run))
-                if (!begins || *all < UNIT_BYTES / 2) && *all + bytes <= UNIT_BYTES =>
+                if (!begins || *all < UNIT_BYTES / 4) && *all + bytes <= UNIT_BYTES =>
             {
                 *all += bytes;
                 run.push(file);
@@ -622,7 +621,7 @@ mod tests {
                 })
                 .collect()
         };
-        let (small, large) = (files(0), files(900_000));
+        let (small, large) = (files(0), files(300_000));
         let (before, after) = (groups(&small, &[]), groups(&large, &[]));
         let same = after.iter().filter(|group| before.contains(group));
         assert!(same.count() + 3 >= after.len(), "{after:?}");
