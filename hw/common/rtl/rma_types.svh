@@ -172,12 +172,14 @@
     logic [2:0]  heads;
     /// Payload words.
     words_t      words;
-    /// Byte address of byte 0 of the first payload word.
+    /// Byte address of the first byte of payload.
     logic [31:0] address;
+    /// Byte lane of it in the first payload word.
+    logic [1:0]  lane;
   } read_task_t;
 
   /// Task of a packet of four header words without payload.
-  localparam logic [47:0] HeaderTask = {3'd4, 45'd0};
+  localparam logic [49:0] HeaderTask = {3'd4, 47'd0};
 
   /// Packets to send: a stream of header words and a stream of tasks. A packet's task goes with its last header word, unless
   /// the source says otherwise.

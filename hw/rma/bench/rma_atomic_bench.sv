@@ -153,7 +153,7 @@ module rma_atomic_bench (
     assign target_task_valid_o[g]   = reply.task_valid;
     assign target_task_heads_o[g]   = reply.read.heads;
     assign target_task_words_o[g]   = reply.read.words;
-    assign target_task_address_o[g] = reply.read.address;
+    assign target_task_address_o[g] = reply.read.address - 32'(reply.read.lane);
     assign target_refused_o[g]      = refusal.refused;
     assign target_malformed_o[g]    = refusal.malformed;
 

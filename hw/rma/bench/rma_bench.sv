@@ -55,6 +55,7 @@ module rma_bench (
     input  logic [3:0][2:0]       read_task_heads_i,
     input  logic [3:0][7:0]       read_task_words_i,
     input  logic [3:0][31:0]      read_task_address_i,
+    input  logic [3:0][1:0]       read_task_lane_i,
     output logic [3:0]            read_valid_o,
     input  logic [3:0]            read_ready_i,
     output logic [3:0][29:0]      read_address_o,
@@ -102,6 +103,7 @@ module rma_bench (
     input  logic [1:0][2:0]       beat_read_task_heads_i,
     input  logic [1:0][7:0]       beat_read_task_words_i,
     input  logic [1:0][31:0]      beat_read_task_address_i,
+    input  logic [1:0][1:0]       beat_read_task_lane_i,
     output logic [1:0]            beat_read_valid_o,
     input  logic [1:0]            beat_read_ready_i,
     output logic [1:0][29:0]      beat_read_address_o,
@@ -380,7 +382,7 @@ module rma_bench (
         .head_i        (read_head_i[g]),
         .task_valid_i  (read_task_valid_i[g]),
         .task_ready_o  (read_task_ready_o[g]),
-        .task_i        ({read_task_heads_i[g], 13'(read_task_words_i[g]), read_task_address_i[g]}),
+        .task_i        ({read_task_heads_i[g], 13'(read_task_words_i[g]), read_task_address_i[g], read_task_lane_i[g]}),
         .read_o        (read),
         .read_i        ({read_ready_i[g], read_rvalid_i[g]}),
         .read_data_i   (read_data_i[g]),
@@ -454,7 +456,7 @@ module rma_bench (
         .head_i        (beat_read_head_i[g]),
         .task_valid_i  (beat_read_task_valid_i[g]),
         .task_ready_o  (beat_read_task_ready_o[g]),
-        .task_i        ({beat_read_task_heads_i[g], 13'(beat_read_task_words_i[g]), beat_read_task_address_i[g]}),
+        .task_i        ({beat_read_task_heads_i[g], 13'(beat_read_task_words_i[g]), beat_read_task_address_i[g], beat_read_task_lane_i[g]}),
         .read_o        (read),
         .read_i        ({beat_read_ready_i[g], beat_read_rvalid_i[g]}),
         .read_data_i   (beat_read_data_i[g]),
@@ -646,7 +648,7 @@ module rma_bench (
     assign packet_reply_task_valid_o[g]   = reply.task_valid;
     assign packet_reply_task_heads_o[g]   = reply.read.heads;
     assign packet_reply_task_words_o[g]   = reply.read.words[7:0];
-    assign packet_reply_task_address_o[g] = reply.read.address;
+    assign packet_reply_task_address_o[g] = reply.read.address - 32'(reply.read.lane);
     assign packet_refused_o[g]            = refusal.refused;
     assign packet_malformed_o[g]          = refusal.malformed;
     assign packet_dropped_o[g]            = refusal.dropped;

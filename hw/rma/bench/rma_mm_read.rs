@@ -50,7 +50,10 @@ const fn config(lane: usize, beat: u32, words: u32, latency: usize, out: u64) ->
 struct Task {
     heads: Vec<u32>,
     words: u32,
+    /// Address of byte 0 of the first payload word.
     address: u32,
+    /// Byte lane at which the payload begins.
+    lane: u32,
     /// Number of header words that are offered only in the cycle of the task: the last word, or
     /// none.
     together: bool,
@@ -243,6 +246,7 @@ impl Bench {
             heads,
             words,
             address,
+            lane: rng.random_range(0..4),
             together: rng.random(),
             early: rng.random(),
         }
@@ -283,7 +287,13 @@ impl Bench {
         );
         self.block.set(
             "task_address_i",
-            task.as_ref().map_or(noise, |task| u64::from(task.address)),
+            task.as_ref().map_or(noise, |task| {
+                u64::from(task.address.wrapping_add(task.lane))
+            }),
+        );
+        self.block.set(
+            "task_lane_i",
+            task.as_ref().map_or(noise, |task| u64::from(task.lane)),
         );
         let (grant, ready) = (
             self.grants.ready(&mut *self.rng),
@@ -304,9 +314,10 @@ impl Bench {
         self.block.settle();
 
         let now = self.block.cycle();
+        // A task that is inside before its header waits for it.
         assert_eq!(
             self.block.is("idle_o"),
-            self.outstanding == 0,
+            self.outstanding == 0 && self.heads_late == 0,
             "cycle {now}: {} inside",
             self.outstanding
         );
@@ -461,10 +472,12 @@ fn latency(config: Config) {
                 bench.taken.clear();
                 let heads_words = (0..heads).map(|_| bench.rng.random()).collect();
                 let address = (bench.rng.random::<u32>() & !3) | shift;
+                let lane = bench.rng.random_range(0..4);
                 bench.push(Task {
                     heads: heads_words,
                     words,
                     address,
+                    lane,
                     together: heads == 1,
                     early: false,
                 });

@@ -42,7 +42,7 @@ module reset_ranks (
   logic [3:0][W-1:0] requests_q;
   logic [1:0] serving_q, whose_q;
   logic [1:0][W-1:0] answers_q;
-  logic [1:0] drain, hold, recall, head_valid, task_valid, recalled, aim_q, aim;
+  logic [1:0] ever_begun, asked, quiet, drain, hold, recall, head_valid, task_valid, recalled, aim_q, aim;
   logic [1:0][1:0] word_q, word, clear;
   logic [1:0][W-1:0] open;
   logic [1:0][23:0] owed;
@@ -83,6 +83,9 @@ module reset_ranks (
         .task_valid_o (task_valid[r]),
         .task_ready_i (task_ready_i[r]),
         .state_o      (),
+        .ever_begun_q (ever_begun[r]),
+        .asked_q      (asked[r]),
+        .quiet_q      (quiet[r]),
         .owed_q       (owed[r]),
         .dest_q       (dest[r]),
         .reach_q      (reach[r]),
@@ -129,7 +132,7 @@ module reset_ranks (
   end
 
   logic [1:0] left;
-  assign left = {owed[1] != 24'(open[1]), owed[0] != 24'(open[0])};
+  assign left = {owed[1] + 24'(asked[1]) != 24'(open[1]), owed[0] + 24'(asked[0]) != 24'(open[0])};
   // The rank's count of answers equals that of the network.
   `ALCOR_ASSERT(p_count, left == '0)
   // Each rank is recalled once: makes the count inductive.
@@ -137,14 +140,16 @@ module reset_ranks (
   always_comb begin
     for (int r = 0; r < 2; r++) begin
       few[r] = requests_q[2*r] <= W'(10) && requests_q[2*r+1] <= W'(10) && answers_q[r] <= W'(10);
-      few[r] = few[r] && reach[r] <= 8'd2 && open[r] <= W'(10) && (state[r] > 3'd1 || open[r] <= W'(8)) && (!recall[r] || (dest[r] < 8'd2 && open[r] <= W'(8) + W'(dest[r])));
+      few[r] = few[r] && (!asked[r] || state[r] <= 3'd1) && (!quiet[r] || (!serving_q[r] && (state[r] == 3'd5 || state[r] == 3'd6)));
+      few[r] = few[r] && (reach[r] == 8'd0 || reach[r] == 8'd2) && (reach[r] == 8'd2 || (!ever_begun[r] && !recall[r]));
+      few[r] = few[r] && open[r] <= W'(10) && (state[r] > 3'd1 || open[r] <= W'(8)) && (!recall[r] || (dest[r] < 8'd2 && open[r] <= W'(8) + W'(dest[r])));
     end
   end
   `ALCOR_ASSERT(p_few, few == '1)
   // No request of a cleared rank is left, from the state in which no packet arrives to the end of the reset.
   `ALCOR_ASSERT(p_clean, (state[0] < 3'd5 || open[0] == '0) && (state[1] < 3'd5 || open[1] == '0))
 
-  // A reset ends: in each cycle it waits for one of the events below, or progresses. At most 17 cycles progress when
+  // A reset ends: in each cycle it waits for one of the events below, or progresses. At most 18 cycles progress when
   // two ranks are recalled.
   logic [1:0] goes_on, ends;
   logic [1:0][4:0] steps_q, most;
@@ -170,13 +175,14 @@ module reset_ranks (
       endcase
       unique case (state[r])
         // The reset has ended, or has not begun.
-        3'd0: most[r] = 5'd17;
+        3'd0: most[r] = 5'd18;
         3'd2: most[r] = 5'd1 + {dest[r][2:0], word[r]};
         3'd3: most[r] = 5'd9;
         3'd4: most[r] = 5'd10;
-        3'd5: most[r] = 5'd11;
-        3'd6: most[r] = 5'd12 + 5'(clear[r]);
-        3'd7: most[r] = 5'd16;
+        // It is seen a cycle later that nothing is served.
+        3'd5: most[r] = 5'd11 + 5'(quiet[r]);
+        3'd6: most[r] = 5'd13 + 5'(clear[r]);
+        3'd7: most[r] = 5'd17;
         default: ;
       endcase
       ends[r] = steps_q[r] <= most[r] && (state[r] == 3'd2 || word[r] == 2'd0) && (state[r] == 3'd6 || clear[r] == 2'd0);

@@ -126,6 +126,13 @@
   (* hierconn *) logic [1:0] \u_message_port.kind_q ;
   (* hierconn *) logic [31:0] \u_message_port.address_q ;
   (* hierconn *) logic [BytesW-1:0] \u_message_port.kept_q ;
+  (* hierconn *) logic [31:0] \u_message_port.length_q ;
+  (* hierconn *) logic [CountW-1:0] \u_message_port.whole_words_q ;
+  logic [BytesW-1:0] whole_round;
+  assign whole_round = BytesW'(\u_message_port.length_q ) + BytesW'(3);
+  `ALCOR_IMPLIES(p_no_message, state_q != Message, \u_message_port.state_q == 3'd0)
+  `ALCOR_IMPLIES(p_whole_words, state_q == Message && \u_message_port.state_q >= 3'd3,
+                 \u_message_port.whole_words_q == (message_header.announce ? '0 : whole_round[BytesW-1:2]))
   logic [33:0] kept_from, kept_end;
   logic kept;
   assign kept_from = 34'(\u_message_port.address_q );

@@ -225,6 +225,7 @@ module rma_atomic #(
   assign reply_o.read.heads   = wide ? 3'd3 : 3'd2;
   assign reply_o.read.words   = '0;
   assign reply_o.read.address = '0;
+  assign reply_o.read.lane    = '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || done_o) sent_q <= '0;

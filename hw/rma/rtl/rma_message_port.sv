@@ -89,7 +89,7 @@ module rma_message_port #(
   logic [15:0] id_q;
   alcor_abi_pkg::message_verdict_e kind_q;
   logic [BytesW-1:0] kept_q, whole_round, kept_round;
-  logic [CountW-1:0] whole_words, kept_words;
+  logic [CountW-1:0] whole_words_q, kept_words;
 
   // ---------------------------------------------------------------- states
 
@@ -142,7 +142,9 @@ module rma_message_port #(
       closed_q <= closed_i;
       kind_q   <= refused ? MvRefuse : MvNone;
     end
-    waited_q <= (state_q == Verdict) ? waited_q + $bits(waited_q)'(waited_q != '1) : '0;
+    // Of no meaning before the message has arrived.
+    whole_words_q <= header_i.announce ? '0 : whole_round[BytesW-1:2];
+    waited_q      <= (state_q == Verdict) ? waited_q + $bits(waited_q)'(waited_q != '1) : '0;
     if (verdict_ready_o) begin
       kind_q    <= verdict_i.kind;
       kept_q    <= verdict_i.bytes[BytesW-1:0];
@@ -175,7 +177,6 @@ module rma_message_port #(
   // ---------------------------------------------------------------- write tasks
 
   assign whole_round = length_q[BytesW-1:0] + BytesW'(3);
-  assign whole_words = header_i.announce ? '0 : whole_round[BytesW-1:2];
   assign kept_round  = kept_q + BytesW'(3);
   assign kept_words  = kept_round[BytesW-1:2];
 
@@ -186,7 +187,7 @@ module rma_message_port #(
     task_o.noted            = 1'b1;
     task_o.bare             = bare_q;
     task_o.end_lane         = kept_q[1:0] - 2'd1;
-    task_o.words            = 13'(whole_words);
+    task_o.words            = 13'(whole_words_q);
     task_o.kept             = 13'(kept_words);
     task_o.address          = address_q;
     task_o.note.kind        = NkCommand;
@@ -195,7 +196,7 @@ module rma_message_port #(
     task_o.note.told.id     = id_q;
     unique case (kind_q)
       MvNone: begin
-        task_valid_o = state_q == Task && (whole_words != '0 || !bare_q);
+        task_valid_o = state_q == Task && (whole_words_q != '0 || !bare_q);
         task_o.drop  = 1'b1;
         task_o.noted = 1'b0;
       end

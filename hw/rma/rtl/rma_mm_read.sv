@@ -92,6 +92,7 @@ module rma_mm_read #(
   logic [HeadW-1:0] head;
   logic [COUNT_W-1:0] words;
   logic [31:0] address;
+  logic [1:0] lane;
   logic queues_empty, out_empty;
 
   if (Words == 1) begin : g_words
@@ -104,10 +105,10 @@ module rma_mm_read #(
         .empty_o(head_empty), .usage_o()
     );
 
-    fifo #(.WIDTH(3 + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
+    fifo #(.WIDTH(3 + COUNT_W + 34), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-        .data_i({task_i.heads, task_i.words[COUNT_W-1:0], task_i.address}), .valid_o(task_valid),
-        .ready_i(task_ready), .data_o({heads, words, address}), .empty_o(task_empty), .usage_o()
+        .data_i({task_i.heads, task_i.words[COUNT_W-1:0], task_i.address, task_i.lane}), .valid_o(task_valid),
+        .ready_i(task_ready), .data_o({heads, words, address, lane}), .empty_o(task_empty), .usage_o()
     );
 
     always_ff @(posedge clk_i) begin
@@ -142,10 +143,10 @@ module rma_mm_read #(
       else count_q <= count_d;
     end
 
-    fifo #(.WIDTH(HeadW + COUNT_W + 32), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
+    fifo #(.WIDTH(HeadW + COUNT_W + 34), .DEPTH(MM_DEPTH)) u_mm_interface_fifo (
         .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(task_valid_i), .ready_o(task_ready_o),
-        .data_i({heads_d, task_i.words[COUNT_W-1:0], task_i.address}), .valid_o(task_valid),
-        .ready_i(task_ready), .data_o({head, words, address}), .empty_o(task_empty), .usage_o()
+        .data_i({heads_d, task_i.words[COUNT_W-1:0], task_i.address, task_i.lane}), .valid_o(task_valid),
+        .ready_i(task_ready), .data_o({head, words, address, lane}), .empty_o(task_empty), .usage_o()
     );
 
     assign head_ready_o = task_ready_o;
@@ -169,12 +170,15 @@ module rma_mm_read #(
   // Beats of payload, and reads that follow the next one.
   logic [COUNT_W:0] beats, left_d, left_q;
   logic last_read_d, last_read_q;
-  logic [29:0] address_q;
+  logic [29:0] address_q, step;
+  // Bytes between the words of memory and those of the payload.
+  logic [1:0] shift;
   logic shifted, issue_read, issue_prime, issue_beat;
   logic out_taken;
 
   assign beats   = ((COUNT_W + 1)'(words) + (COUNT_W + 1)'(Words - 1)) >> LogWords;
-  assign shifted = address[1:0] != 2'b00;
+  assign shift   = address[1:0] - lane;
+  assign shifted = shift != 2'd0;
   // A shifted burst's first read only primes the shifter; so it is never the last.
   assign issue_prime = issue_read && shifted && first_read_q;
 
@@ -189,10 +193,15 @@ module rma_mm_read #(
     heads_done_d = heads_done_q;
     first_read_d = first_read_q;
     if (issue_head) heads_done_d = head_last;
-    // While the header goes, address and count are made ready for the payload.
-    left_d = (heads_done_q ? left_q : beats) - (COUNT_W + 1)'(heads_done_q ? issue_read : !shifted);
+    // While the header goes, address and count are made ready for the payload. To subtract 1 is to add ones, an operand that
+    // needs no logic.
+    left_d = (heads_done_q ? left_q : beats) + {COUNT_W + 1{heads_done_q ? issue_read : !shifted}};
     if (issue_read) first_read_d = 1'b0;
     last_read_d = left_d == '0;
+    // Of the read that primes the shifter the last word is needed. Byte 0 of the payload's first word may lie in the word
+    // before.
+    step = 30'(Words);
+    if (!heads_done_q) step = !shifted ? '0 : (address[1:0] < lane) ? 30'd0 - 30'(Words) : 30'd1 - 30'(Words);
     if (task_ready) begin
       heads_done_d = 1'b0;
       first_read_d = 1'b1;
@@ -204,9 +213,7 @@ module rma_mm_read #(
   always_ff @(posedge clk_i) begin
     left_q      <= left_d;
     last_read_q <= last_read_d;
-    // Of the read that primes the shifter the last word is needed.
-    if (!heads_done_q) address_q <= address[31:2] - (shifted ? 30'(Words - 1) : 30'd0);
-    else if (issue_read) address_q <= address_q + 30'(Words);
+    if (!heads_done_q || issue_read) address_q <= (heads_done_q ? address_q : address[31:2]) + step;
     if (!rst_ni) begin
       heads_done_q <= 1'b0;
       first_read_q <= 1'b1;
@@ -233,7 +240,7 @@ module rma_mm_read #(
 
   fifo #(.WIDTH(HeldW), .DEPTH(MEM_LATENCY + 1)) u_way (
       .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(issue_head || issue_read), .ready_o(way_room),
-      .data_i({issue_head, issue_prime, task_ready, address[1:0], head}), .valid_o(way_valid), .ready_i(land_valid),
+      .data_i({issue_head, issue_prime, task_ready, shift, head}), .valid_o(way_valid), .ready_i(land_valid),
       .data_o({land_is_head, land_prime, land_last, land_shift, land_head}), .empty_o(), .usage_o()
   );
 

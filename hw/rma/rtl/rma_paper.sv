@@ -137,6 +137,7 @@ module rma_paper #(
   assign task_o.heads   = ex2_has_word ? 3'd2 : 3'd1;
   assign task_o.words   = ex2_has_word ? '0 : 13'(ex2_length_q);
   assign task_o.address = ex2_word_q;
+  assign task_o.lane    = 2'd0;
 
   `ALCOR_IMPLIES(a_task_with_head, task_valid_o && task_ready_i && ex2_has_word, head_valid_o && head_ready_i)
 

@@ -95,6 +95,10 @@ module rma_rank_reset #(
 
   state_e state_d, state_q;
   logic [OWED_W-1:0] owed_q;
+  // A command that is answered has gone; it is counted a cycle later, before the reset looks at the count.
+  logic asked_q;
+  // In Hold, no packet was in the rank in the last cycle. None comes in since.
+  logic quiet_q;
   logic used_q, ever_begun_q, told_q;
   logic [7:0] reach_q, dest_q;
   logic [1:0] word_q, clear_q;
@@ -102,9 +106,10 @@ module rma_rank_reset #(
   logic recalled, last_dest, settled, more_owed, less_owed;
   alcor_abi_pkg::message_t header;
 
-  assign last_dest = 9'(dest_q) + 9'd1 >= 9'(reach_q) || 32'(dest_q) + 32'd1 >= DESTS;
+  // `reach_q` grows at most, so no destination is passed over.
+  assign last_dest = 9'(dest_q) + 9'd1 == 9'(reach_q) || 32'(dest_q) == DESTS - 1;
   assign recalled  = task_valid_o && task_ready_i;
-  assign more_owed = asked_i || recalled;
+  assign more_owed = asked_q || recalled;
   assign less_owed = answered_i && owed_q != '0;
   assign settled   = owed_q == '0 && !commands_i && !messages_i && !collectives_i;
 
@@ -117,7 +122,7 @@ module rma_rank_reset #(
       Flush:   if (flush_ready_i) state_d = Settle;
       Settle:  if (settled) state_d = Hold;
       // Packets in the network may still bring this rank new work.
-      Hold:    if (settled && !packets_i) state_d = Clear;
+      Hold:    if (settled && quiet_q) state_d = Clear;
       Clear:   if (clear_q == '1) state_d = Sweep;
       Sweep:   if (ready_i) state_d = Idle;
       default: state_d = Idle;
@@ -129,6 +134,8 @@ module rma_rank_reset #(
     else if (recalled) dest_q <= dest_q + 1'b1;
     if (!rst_ni) begin
       state_q      <= Idle;
+      asked_q      <= 1'b0;
+      quiet_q      <= 1'b0;
       owed_q       <= '0;
       word_q       <= '0;
       clear_q      <= '0;
@@ -139,6 +146,8 @@ module rma_rank_reset #(
       count_q      <= '0;
     end else begin
       state_q <= state_d;
+      asked_q <= asked_i;
+      quiet_q <= state_q == Hold && !packets_i;
       if (more_owed != less_owed) owed_q <= owed_q + (more_owed ? OWED_W'(1) : '1);
       if (head_valid_o && head_ready_i) word_q <= word_q + 1'b1;
       clear_q <= (state_q == Clear) ? clear_q + 1'b1 : '0;
@@ -182,11 +191,11 @@ module rma_rank_reset #(
     state_o.answers     = drain_o && (owed_q != '0 || recall_o);
     state_o.messages    = drain_o && messages_i;
     state_o.collectives = drain_o && collectives_i;
-    state_o.packets     = hold_o && packets_i;
+    state_o.packets     = hold_o && !quiet_q;
     state_o.largest     = reach_q;
     state_o.count       = count_q;
   end
 
-  `ALCOR_IMPLIES(a_asks_or_recalls, recall_o, !asked_i)
+  `ALCOR_IMPLIES(a_asks_or_recalls, recalled, !asked_q)
 
 endmodule

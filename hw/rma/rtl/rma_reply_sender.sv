@@ -37,7 +37,6 @@ module rma_reply_sender (
 
   state_e state_d, state_q;
   logic last, single;
-  logic [1:0] align;
   logic [31:0] head;
   alcor_abi_pkg::read_task_t read;
   alcor_abi_pkg::x_data_t data_header;
@@ -97,13 +96,12 @@ module rma_reply_sender (
   assign packet_o.read       = read;
   assign done_o              = single && packet_i.head && packet_i.read;
 
-  // Payload is laid out as it will lie in the memory that it is written to.
-  assign align = (answer_i == AkData) ? request_i.laddr[1:0] : 2'd0;
-
   always_comb begin
     read.heads   = 3'd1;
     read.words   = '0;
-    read.address = request_i.address - 32'(align);
+    read.address = request_i.address;
+    // Payload is laid out as it will lie in the memory that it is written to.
+    read.lane    = (answer_i == AkData) ? request_i.laddr[1:0] : 2'd0;
     if (answer_i == AkGet) read.words = 13'(request_i.answer.length);
     if (answer_i == AkData) begin
       read.heads   = 3'd3;

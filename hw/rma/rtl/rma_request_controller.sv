@@ -305,6 +305,7 @@ module rma_request_controller #(
   always_comb begin
     reply_o = (state_q == Atomic) ? atomic_reply : answer_packet;
     reply_o.read.address = answer_packet.read.address;
+    reply_o.read.lane    = answer_packet.read.lane;
   end
 
   assign ack_ready_o = (state_q == Idle || state_q == Message) && answer_done;

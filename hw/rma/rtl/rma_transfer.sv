@@ -422,7 +422,8 @@ module rma_transfer #(
     task_o.words = 13'(aligned[BytesW-1:2]);
     if (is_get || (is_message && !is_eager) || is_atomic || bytes_q == '0) task_o.words = '0;
     // An atomic operation reads nothing; its task may be offered before the registers hold its operands.
-    task_o.address = is_atomic ? '0 : go_laddr_q - 32'(go_align);
+    task_o.address = is_atomic ? '0 : go_laddr_q;
+    task_o.lane    = go_align;
   end
 
   assign completion_o.status = status_q;
