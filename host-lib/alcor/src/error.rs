@@ -330,7 +330,7 @@ pub enum Error {
 
     // ------------------------------------------------------------ end of a run
     /// A wait exceeded the limit of the watchdog.
-    #[error("{}", describe_watchdog(*rank, awaited, *cycles, states, waits, links))]
+    #[error("{}", describe_watchdog(*rank, awaited, (*cycles, *still), states, waits, links))]
     #[non_exhaustive]
     Watchdog {
         /// The waiting rank.
@@ -339,6 +339,8 @@ pub enum Error {
         awaited: Awaited,
         /// Duration of the wait, in cycles.
         cycles: u64,
+        /// Cycles since a packet of the run last moved, if the backend sees the whole run.
+        still: Option<u64>,
         /// Time at the end of the wait.
         at: Cycle,
         /// States of the ranks of the board at that time.

@@ -484,12 +484,17 @@ fn names(text: &str, rank: GlobalRank) -> bool {
 pub(crate) fn describe_watchdog(
     rank: GlobalRank,
     awaited: &Awaited,
-    cycles: u64,
+    (cycles, still): (u64, Option<u64>),
     states: &[RankState],
     waits: &[RankWait],
     links: &[LinkState],
 ) -> String {
     let kind = awaited.sync_kind();
+    // A run that has moved for a large part of the wait is slow, or other ranks go on without this one.
+    let still = still.filter(|&still| still < cycles - cycles / 4);
+    let still = still.map_or_else(String::new, |still| {
+        format!(" (no packet of the run moved in the last {still})")
+    });
     let missing: &[GlobalRank] = match awaited {
         Awaited::Collective(it) => &it.missing,
         _ => &[],
@@ -527,7 +532,7 @@ pub(crate) fn describe_watchdog(
         _ => "correct the rank that is late, or raise the watchdog",
     };
     format!(
-        "{rank} waited {cycles} cycles for {awaited}: {}{}; {advice}",
+        "{rank} waited {cycles} cycles{still} for {awaited}: {}{}; {advice}",
         states.join("; "),
         links::describe(links)
     )

@@ -177,6 +177,7 @@ impl Progress {
         at: Cycle,
         sight: Option<Sight>,
     ) -> Error {
+        let still = sight.as_ref().map(|sight| at.0.saturating_sub(sight.moved));
         let mut waits = sight.map_or_else(Vec::new, |sight| sight.waits);
         waits.retain(|wait| !wait.is_over);
         let awaited = match self.with_kernel_state(awaited) {
@@ -193,6 +194,7 @@ impl Progress {
                 rank: self.me,
                 awaited: awaited.seen_in(queues, &states),
                 cycles: at.0.saturating_sub(began.0),
+                still,
                 at,
                 states: states.into(),
                 waits,
