@@ -1155,6 +1155,53 @@ fn link_lost_again() {
     }
 }
 
+/// A damaged frame is asked for at once, though no later frame shows that one is missing. The other end has no timer here.
+#[test]
+fn link_last_frame_damaged() {
+    let mut bench = Bench::up("link_last_frame_damaged");
+    bench.limited = true;
+    for spoil in [Spoil::Checksum, Spoil::Cut].into_iter().cycle().take(8) {
+        let replays = bench.peer.replays;
+        bench.other = [0.4, 0.4];
+        bench.spoil = Some(spoil);
+        while bench.spoil.is_some() {
+            bench.edge();
+        }
+        bench.other = [0.0; 2];
+        bench.cycles(100);
+        assert_eq!(bench.peer.replays, replays + 1, "{spoil:?}");
+        bench.drain();
+    }
+}
+
+/// An acknowledgement of words that have not been sent has no effect: a replay has all words that are due.
+#[test]
+fn link_acknowledged_ahead() {
+    let mut bench = Bench::up("link_acknowledged_ahead");
+    bench.limited = true;
+    // The words of a frame have numbers modulo 2^16, and the replay buffer has 512 words.
+    for ahead in [1 << 7, 1 << 8, 1 << 9, 1 << 10, 1 << 15]
+        .map(|far| [far + 1, far + 4])
+        .concat()
+    {
+        // Frames leave that the other end does not hear.
+        bench.silent = true;
+        bench.load = [0.9, 0.3];
+        bench.cycles(40);
+        bench.load = [0.0; 2];
+        bench.strange(|frame| frame.acknowledged = frame.acknowledged.wrapping_add(ahead));
+        bench.cycles(40);
+        bench.silent = false;
+        bench.drain();
+        assert!(bench.kept().is_empty(), "{ahead}: {:?}", bench.kept());
+    }
+    assert!(
+        bench.counts().iter().any(|&(name, _)| name == "timeouts_o"),
+        "{:?}",
+        bench.counts()
+    );
+}
+
 impl Bench {
     /// Sends a frame without a number to the link end, with a change.
     fn strange(&mut self, change: impl FnOnce(&mut Frame)) {
