@@ -1412,6 +1412,72 @@ fn link_falls() {
     );
 }
 
+impl Bench {
+    /// Waits until a frame has left, for `most` cycles of the controller's clock. Returns the number of cycles.
+    fn next_frame(&mut self, most: u64) -> u64 {
+        let (begin, frames) = (self.now, self.frames);
+        while self.frames == frames {
+            self.edge();
+            assert!(self.now < begin + most * MAC, "no frame in {most} cycles");
+        }
+        (self.now - begin) / MAC
+    }
+}
+
+/// The times of the link end, in cycles of the controller's clock, are those of its parameters.
+#[test]
+fn link_times() {
+    let mut bench = Bench::up("link_times");
+    bench.limited = true;
+    // An acknowledgement waits 32 cycles for a frame.
+    for _ in 0..8 {
+        bench.other = [0.4, 0.4];
+        while bench.coming.is_empty() {
+            bench.edge();
+        }
+        bench.other = [0.0; 2];
+        while !bench.coming.is_empty() {
+            bench.edge();
+        }
+        let waited = bench.next_frame(100);
+        assert!(
+            (32..60).contains(&waited),
+            "an acknowledgement after {waited} cycles"
+        );
+        bench.drain();
+    }
+    // Without an acknowledgement, frames are sent again after 2,048 cycles.
+    bench.silent = true;
+    bench.load = [0.9, 0.0];
+    bench.cycles(10);
+    bench.load = [0.0; 2];
+    bench.cycles(60);
+    bench.next_frame(2_100);
+    // All frames of the replay leave.
+    bench.cycles(60);
+    let waited = bench.next_frame(2_100) + 60 * CORE / MAC;
+    assert!(
+        (2_040..2_080).contains(&waited),
+        "a replay after {waited} cycles"
+    );
+    bench.silent = false;
+    bench.drain();
+    // Greetings are 1,024 cycles apart.
+    bench.deaf = true;
+    bench.silent = true;
+    bench.dut.set(bench.pins.rst, 0, 0);
+    bench.cycles(16);
+    bench.dut.set(bench.pins.rst, 0, 1);
+    bench.next_frame(3_000);
+    for _ in 0..4 {
+        let waited = bench.next_frame(1_100);
+        assert!(
+            (1_020..1_030).contains(&waited),
+            "a greeting after {waited} cycles"
+        );
+    }
+}
+
 /// The other end is silent: the link is trained again, with remote faults, and loses nothing.
 #[test]
 fn link_silence() {
