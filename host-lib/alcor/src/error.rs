@@ -339,14 +339,15 @@ pub enum Error {
         awaited: Awaited,
         /// Duration of the wait, in cycles.
         cycles: u64,
-        /// Cycles since a packet of the run last moved, if the backend sees the whole run.
-        still: Option<u64>,
+        /// Cycles of the wait since a packet of the run last moved: `cycles` if none has moved, or if
+        /// the backend does not see the whole run.
+        still: u64,
         /// Time at the end of the wait.
         at: Cycle,
         /// States of the ranks of the board at that time.
         states: Box<[RankState]>,
         /// Declared waits of ranks, if the backend knows them.
-        waits: Vec<RankWait>,
+        waits: Box<[RankWait]>,
         /// State of the link ends, if this process has boards with link ends.
         links: Arc<Vec<LinkState>>,
     },

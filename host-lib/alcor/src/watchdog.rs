@@ -484,17 +484,18 @@ fn names(text: &str, rank: GlobalRank) -> bool {
 pub(crate) fn describe_watchdog(
     rank: GlobalRank,
     awaited: &Awaited,
-    (cycles, still): (u64, Option<u64>),
+    (cycles, still): (u64, u64),
     states: &[RankState],
     waits: &[RankWait],
     links: &[LinkState],
 ) -> String {
     let kind = awaited.sync_kind();
     // A run that has moved for a large part of the wait is slow, or other ranks go on without this one.
-    let still = still.filter(|&still| still < cycles - cycles / 4);
-    let still = still.map_or_else(String::new, |still| {
+    let still = if still < cycles - cycles / 4 {
         format!(" (no packet of the run moved in the last {still})")
-    });
+    } else {
+        String::new()
+    };
     let missing: &[GlobalRank] = match awaited {
         Awaited::Collective(it) => &it.missing,
         _ => &[],

@@ -177,7 +177,9 @@ impl Progress {
         at: Cycle,
         sight: Option<Sight>,
     ) -> Error {
-        let still = sight.as_ref().map(|sight| at.0.saturating_sub(sight.moved));
+        let cycles = at.0.saturating_sub(began.0);
+        let moved = sight.as_ref().map_or(0, |sight| sight.moved);
+        let still = cycles.min(at.0.saturating_sub(moved));
         let mut waits = sight.map_or_else(Vec::new, |sight| sight.waits);
         waits.retain(|wait| !wait.is_over);
         let awaited = match self.with_kernel_state(awaited) {
@@ -193,11 +195,11 @@ impl Progress {
             Ok((queues, states, links)) => Error::Watchdog {
                 rank: self.me,
                 awaited: awaited.seen_in(queues, &states),
-                cycles: at.0.saturating_sub(began.0),
+                cycles,
                 still,
                 at,
                 states: states.into(),
-                waits,
+                waits: waits.into(),
                 links: links.into(),
             },
         }

@@ -67,7 +67,6 @@ fn in_vain(
     let message = error.to_string();
     let Error::Watchdog {
         awaited: found,
-        cycles,
         still,
         ..
     } = error
@@ -76,13 +75,12 @@ fn in_vain(
     };
     same("what the watchdog says was awaited", awaited, found)?;
     // The patience begins anew when a packet moves, which takes long over slow links.
-    let waited = still.map_or(cycles, |still| still.min(cycles));
     let (least, most) = (PATIENCE, PATIENCE + PATIENCE / 4);
     holds(
         "how long the watchdog waited since the last packet moved",
         format_args!("{least} to {most} cycles"),
-        (least..=most).contains(&waited),
-        waited,
+        (least..=most).contains(&still),
+        still,
     )?;
     let missing = format!("{absent} has not arrived");
     let has_words = message.contains(&missing);
