@@ -490,7 +490,7 @@ pub(crate) fn describe_watchdog(
     links: &[LinkState],
 ) -> String {
     let kind = awaited.sync_kind();
-    // A run that has moved for a large part of the wait is slow, or other ranks go on without this one.
+    // Packets moved for a large part of the wait: the run is slow, or other ranks go on without this one.
     let still = if still < cycles - cycles / 4 {
         format!(" (no packet of the run moved in the last {still})")
     } else {

@@ -95,9 +95,9 @@ module rma_rank_reset #(
 
   state_e state_d, state_q;
   logic [OWED_W-1:0] owed_q;
-  // A command that is answered has gone; it is counted a cycle later, before the reset looks at the count.
+  // A packet that is answered has gone in the last cycle. It is counted before the reset looks at the count.
   logic asked_q;
-  // In Hold, no packet was in the rank in the last cycle. None comes in since.
+  // In the last cycle, which was in Hold, no packet was in the rank. Hold lets none in.
   logic quiet_q;
   logic used_q, ever_begun_q, told_q;
   logic [7:0] reach_q, dest_q;

@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::abort::one_dies;
 use super::collectives::drive::{ALL, Case, Driver, UnderWay, nap};
 use super::collectives::sample::{Flavour, HARDWARE, SHORT, operations};
+use super::watchdog::ends_in_time;
 
 /// Cycles that a wait may last where one is in vain.
 const PATIENCE: u64 = 5000;
@@ -440,6 +441,7 @@ fn in_vain(
     let message = error.to_string();
     let Error::Watchdog {
         awaited: Awaited::Collective(awaited),
+        cycles,
         still,
         ..
     } = error
@@ -479,14 +481,7 @@ fn in_vain(
         awaited.missing == [absent] || (!is_hardware && awaited.missing.contains(&absent)),
         format_args!("{:?}", awaited.missing),
     )?;
-    // The patience begins anew when a packet moves, which takes long over slow links.
-    let (least, most) = (PATIENCE, PATIENCE + PATIENCE / 4);
-    holds(
-        "how long the watchdog waited since the last packet moved",
-        format_args!("{least} to {most} cycles"),
-        (least..=most).contains(&still),
-        still,
-    )?;
+    ends_in_time(PATIENCE, cycles, still)?;
     works_again(context)
 }
 

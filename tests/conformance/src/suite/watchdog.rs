@@ -67,6 +67,7 @@ fn in_vain(
     let message = error.to_string();
     let Error::Watchdog {
         awaited: found,
+        cycles,
         still,
         ..
     } = error
@@ -74,18 +75,24 @@ fn in_vain(
         return Err(Failure::new("the run", "Error::Watchdog", message));
     };
     same("what the watchdog says was awaited", awaited, found)?;
-    // The patience begins anew when a packet moves, which takes long over slow links.
-    let (least, most) = (PATIENCE, PATIENCE + PATIENCE / 4);
-    holds(
-        "how long the watchdog waited since the last packet moved",
-        format_args!("{least} to {most} cycles"),
-        (least..=most).contains(&still),
-        still,
-    )?;
+    ends_in_time(PATIENCE, cycles, still)?;
     let missing = format!("{absent} has not arrived");
     let has_words = message.contains(&missing);
     holds("what the watchdog says", missing, has_words, &message)?;
     context.run(|rank| Ok(rank.barrier()?))?;
+    Ok(())
+}
+
+/// The watchdog's limit, `patience`, begins anew when a packet of the run moves. A wait in vain ends within twice the
+/// limit, and within a quarter of it once the limit has passed without a packet.
+pub(super) fn ends_in_time(patience: u64, cycles: u64, still: u64) -> Result {
+    for (what, most, found) in [
+        ("duration of the wait", 2 * patience, cycles),
+        ("time without a packet at its end", patience + patience / 4, still),
+    ] {
+        let is_held = (patience..=most).contains(&found);
+        holds(what, format_args!("{patience} to {most} cycles"), is_held, found)?;
+    }
     Ok(())
 }
 
