@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alcor::{
-    BusAddr, Causes, CommandLine, Cycle, Error, GlobalRank, HeldWrites, HostRing, LineStep,
-    LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
+    BusAddr, Causes, CommandLine, Cycle, Error, GlobalRank, HeldWrites, HostBytes, HostRing,
+    LineStep, LocalRank, NodeAddr, PageOffset, Port, Result, Wake,
 };
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, HOST_RING, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
 use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, LINE_BYTES, MEMORY_BAR_LOADS, MEMORY_BAR_WRITE};
-use xdma::{Bar, BarOffset, C2h, Card, CardAddr, CardLock, Event, H2c, Pinned};
+use xdma::{Bar, BarOffset, C2h, Card, CardAddr, CardLock, DmaBuffer, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
 
@@ -306,6 +306,11 @@ impl Port for XdmaPort {
         self.checked(result)
     }
 
+    fn host_memory(&mut self, bytes: usize) -> Result<Option<Box<dyn HostBytes>>> {
+        let buffer = self.checked(self.board.card().host_buffer(bytes))?;
+        Ok(buffer.map(|buffer| Box::new(Reached(buffer)) as Box<dyn HostBytes>))
+    }
+
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         self.send_held()?;
         let wake = self.poll_and_sleep(awaited, deadline);
@@ -346,6 +351,19 @@ impl Port for XdmaPort {
             self.has_left = true;
         }
         Ok(())
+    }
+}
+
+/// Host memory that the card reaches.
+struct Reached(DmaBuffer);
+
+impl HostBytes for Reached {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
     }
 }
 

@@ -749,11 +749,10 @@ impl Rank {
         let address = words.locate(index, index.saturating_add(1))?;
         let awaited = Awaited::Word { address };
         self.progress.look_until(LOOK, &awaited, |progress| {
-            let mut bytes = [0; 8];
-            let bytes = &mut bytes[..T::BYTES as usize];
-            progress.port.read_memory(address, bytes)?;
             let mut value = [T::default()];
-            T::decode(bytes, &mut value);
+            progress
+                .port
+                .read_memory(address, T::bytes_mut(&mut value))?;
             Ok(done(value[0]).then_some(value[0]))
         })
     }

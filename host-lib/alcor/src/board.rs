@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use alcor_abi::Status;
 
-use crate::{Cluster, Collective, Error, Launch, RankWait};
+use crate::{Cluster, Collective, Error, HostBytes, Launch, RankWait};
 
 /// A rank's number on its board, 0 to [`BoardInfo::ranks`] - 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -454,6 +454,16 @@ pub trait Port: Send {
     /// # Errors
     /// If the range is not in node memory; as [`Port::write32`].
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<(), Error>;
+
+    /// Allocates host memory of which [`Port::write_memory`] and [`Port::read_memory`] move any part
+    /// without a copy by the processor. `None` if the backend knows no better memory than any other.
+    ///
+    /// # Errors
+    /// If the system has no memory; as [`Port::write32`].
+    fn host_memory(&mut self, bytes: usize) -> Result<Option<Box<dyn HostBytes>>, Error> {
+        let _ = bytes;
+        Ok(None)
+    }
 
     /// Waits until one of the causes `awaited` is raised, or `deadline` has passed. All earlier
     /// writes have taken effect before. Without a cause, the wait lasts until the deadline.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::{Datatype, Rank, Region, Result};
+use crate::{Datatype, HostRegion, Rank, Region, Result};
 
 mod sealed {
     pub trait Sealed {}
@@ -14,6 +14,7 @@ mod sealed {
 /// | buffer | memory | until the operation is complete |
 /// |---|---|---|
 /// | `&[T]`, `&[T; N]`, `&Vec<T>` | host memory; the call copies the elements to node memory | the request borrows the buffer |
+/// | `&HostRegion<T>`, or a slice of it | the same, by DMA without a copy by the processor | the request borrows the buffer |
 /// | `&Region<T>` | node memory, without a copy | the request borrows the region |
 /// | `Region<T>` | node memory, without a copy | the request owns this handle, and borrows nothing |
 ///
@@ -67,6 +68,7 @@ pub trait Buffer: sealed::Sealed {
 /// | buffer | memory | until the operation is complete |
 /// |---|---|---|
 /// | `&mut [T]`, `&mut [T; N]`, `&mut Vec<T>` | host memory; the call that completes the request copies the elements back | the request borrows the buffer |
+/// | `&mut HostRegion<T>`, or a slice of it | the same, by DMA without a copy by the processor | the request borrows the buffer |
 /// | `&mut Region<T>` | node memory, without a copy | the request borrows the region |
 /// | `Region<T>` | node memory, without a copy | the request owns this handle, and borrows nothing |
 ///
@@ -182,7 +184,8 @@ impl<T: Datatype> HostMemory for Slice<'_, T> {
         let values = &mut self.values[..whole];
         match self.region.block().take_staged() {
             Some(contents) => {
-                T::decode(&contents, values);
+                let values = T::bytes_mut(values);
+                values.copy_from_slice(&contents[..values.len()]);
                 Ok(())
             }
             None => rank.read(&self.region, 0, values),
@@ -267,9 +270,7 @@ impl<T: Datatype> Buffer for &[T] {
 /// Allocates a region whose contents `values` stay in host memory.
 fn stage<T: Datatype>(rank: &mut Rank, values: &[T]) -> Result<Region<T>> {
     let region = rank.alloc(values.len())?;
-    let mut contents = Vec::with_capacity(size_of_val(values));
-    T::encode(values, &mut contents);
-    region.block().stage(contents);
+    region.block().stage(T::bytes(values).to_vec());
     Ok(region)
 }
 
@@ -354,4 +355,4 @@ macro_rules! slices {
     )*};
 }
 
-slices!([T: Datatype] Vec<T>; [T: Datatype, const N: usize] [T; N]);
+slices!([T: Datatype] Vec<T>; [T: Datatype, const N: usize] [T; N]; [T: Datatype] HostRegion<T>);

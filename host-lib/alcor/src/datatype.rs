@@ -3,6 +3,10 @@
 use std::fmt;
 
 use alcor_abi::Datatype as Code;
+use zerocopy::{FromBytes, IntoBytes};
+
+#[cfg(target_endian = "big")]
+compile_error!("alcor supports hosts of little-endian byte order, as node memory has");
 
 mod sealed {
     pub trait Sealed {}
@@ -79,13 +83,21 @@ pub trait Datatype: Copy + Default + Send + Sync + sealed::Sealed + 'static {
     /// The type's name.
     const TYPE: ElementType;
 
-    /// Appends the elements of `values` to `bytes`.
+    /// The bytes of elements, as they are in node memory.
     #[doc(hidden)]
-    fn encode(values: &[Self], bytes: &mut Vec<u8>);
+    fn bytes(values: &[Self]) -> &[u8];
 
-    /// Fills `values` from `bytes`, which holds the same number of elements.
+    /// The bytes of elements, to be written as they are in node memory.
     #[doc(hidden)]
-    fn decode(bytes: &[u8], values: &mut [Self]);
+    fn bytes_mut(values: &mut [Self]) -> &mut [u8];
+
+    /// The elements in bytes at an address of the element's alignment; none at any other.
+    #[doc(hidden)]
+    fn elements(bytes: &[u8]) -> &[Self];
+
+    /// As [`Datatype::elements`].
+    #[doc(hidden)]
+    fn elements_mut(bytes: &mut [u8]) -> &mut [Self];
 }
 
 macro_rules! datatype {
@@ -95,15 +107,20 @@ macro_rules! datatype {
             const BYTES: u32 = size_of::<$number>() as u32;
             const TYPE: ElementType = ElementType::$name;
 
-            fn encode(values: &[Self], bytes: &mut Vec<u8>) {
-                bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            fn bytes(values: &[Self]) -> &[u8] {
+                values.as_bytes()
             }
 
-            fn decode(bytes: &[u8], values: &mut [Self]) {
-                let (elements, _) = bytes.as_chunks::<{ size_of::<$number>() }>();
-                for (value, element) in values.iter_mut().zip(elements) {
-                    *value = <$number>::from_le_bytes(*element);
-                }
+            fn bytes_mut(values: &mut [Self]) -> &mut [u8] {
+                values.as_mut_bytes()
+            }
+
+            fn elements(bytes: &[u8]) -> &[Self] {
+                <[Self]>::ref_from_bytes(bytes).unwrap_or_default()
+            }
+
+            fn elements_mut(bytes: &mut [u8]) -> &mut [Self] {
+                <[Self]>::mut_from_bytes(bytes).unwrap_or_default()
             }
         }
     )*};

@@ -850,6 +850,15 @@ pub enum Error {
         /// Size of the largest free range, in bytes.
         largest: u32,
     },
+    /// The system has no memory for a [`HostRegion`](crate::HostRegion).
+    #[error("{rank}: the system has no host memory of {bytes} bytes; allocate less")]
+    #[non_exhaustive]
+    OutOfHostMemory {
+        /// The rank that asked.
+        rank: GlobalRank,
+        /// Requested size in bytes.
+        bytes: u64,
+    },
     /// An access beyond the end of a local region.
     #[error("{}", describe_bounds(*base, *start, *end, *count, *unit))]
     #[non_exhaustive]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Board, Causes, Cycle, GlobalRank, HostRing, LocalRank, NodeAddr, PageOffset, Port, Result,
-    RunView, Wake,
+    Board, Causes, Cycle, GlobalRank, HostBytes, HostRing, LocalRank, NodeAddr, PageOffset, Port,
+    Result, RunView, Wake,
 };
 
 /// A board over another board. Every method that the layer does not define passes its call on.
@@ -153,6 +153,10 @@ pub trait PortLayer: Send {
         self.below().read_memory(at, data)
     }
 
+    fn host_memory(&mut self, bytes: usize) -> Result<Option<Box<dyn HostBytes>>> {
+        self.below().host_memory(bytes)
+    }
+
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         self.below().wait(awaited, deadline)
     }
@@ -202,6 +206,10 @@ impl<L: PortLayer> Port for L {
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
         PortLayer::read_memory(self, at, data)
+    }
+
+    fn host_memory(&mut self, bytes: usize) -> Result<Option<Box<dyn HostBytes>>> {
+        PortLayer::host_memory(self, bytes)
     }
 
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {

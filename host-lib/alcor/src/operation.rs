@@ -153,14 +153,12 @@ pub(crate) type Combine = fn(Operation, &mut [u8], &[u8]);
 pub(crate) fn combine_bytes<T: Reducible>(operation: Operation, into: &mut [u8], bytes: &[u8]) {
     let count = into.len() / T::BYTES as usize;
     let (mut mine, mut theirs) = (vec![T::default(); count], vec![T::default(); count]);
-    T::decode(into, &mut mine);
-    T::decode(bytes, &mut theirs);
+    T::bytes_mut(&mut mine).copy_from_slice(into);
+    T::bytes_mut(&mut theirs).copy_from_slice(bytes);
     for (mine, theirs) in mine.iter_mut().zip(theirs) {
         *mine = T::combine(operation, *mine, theirs);
     }
-    let mut combined = Vec::with_capacity(into.len());
-    T::encode(&mine, &mut combined);
-    into.copy_from_slice(&combined);
+    into.copy_from_slice(T::bytes(&mine));
 }
 
 #[cfg(test)]

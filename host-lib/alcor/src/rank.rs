@@ -23,7 +23,7 @@ use crate::transfer::fits;
 use crate::watchdog::Awaited;
 use crate::{
     AbortReason, Activity, Board, BoardInfo, Causes, Cluster, Communicator, Cycle, Datatype, Error,
-    GlobalRank, Lab, LocalRank, Options, PageOffset, Port, Region, Result, identify,
+    GlobalRank, HostRegion, Lab, LocalRank, Options, PageOffset, Port, Region, Result, identify,
 };
 
 /// One rank of a run, with its commands, its node memory and its windows.
@@ -47,8 +47,6 @@ pub struct Rank {
     pub(crate) next_communicator: u32,
     /// State of the matching unit in the rank's page.
     pub(crate) alpu: Option<AlpuState>,
-    /// Buffer for bytes to or from node memory.
-    scratch: Vec<u8>,
     left: bool,
 }
 
@@ -216,7 +214,6 @@ impl Rank {
             world: None,
             next_communicator: 1,
             alpu: None,
-            scratch: Vec::new(),
             left: false,
         };
         rank.write_first_rows()?;
@@ -457,6 +454,30 @@ impl Rank {
         Ok(region)
     }
 
+    /// Allocates host memory for `count` elements, zero at first. Operations on it move its data
+    /// without a copy by the processor, if this process drives the card (`driver=vfio`). Data in
+    /// other memory is copied once, to or from memory that the card reaches.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHostMemory`]; errors of the backend. With `driver=vfio`, the memory counts as
+    /// locked: `ulimit -l`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use alcor::{Job, soft::SoftBoard};
+    /// # Job::new(SoftBoard::new(1))?.run(1, |rank| {
+    /// let mut data = rank.alloc_host::<u32>(1000)?;
+    /// data[999] = 7;
+    /// let region = rank.alloc_from(&data[998..])?;
+    /// assert_eq!(rank.read_vec(&region)?, [0, 7]);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn alloc_host<T: Datatype>(&mut self, count: usize) -> Result<HostRegion<T>> {
+        let port = &mut self.progress.port;
+        HostRegion::new(self.progress.me, count, |bytes| port.host_memory(bytes))
+    }
+
     /// Writes `values` to the elements of `region` from `offset` on.
     ///
     /// # Errors
@@ -480,18 +501,14 @@ impl Rank {
         values: &[T],
     ) -> Result<()> {
         let at = region.locate(offset, offset.saturating_add(values.len()))?;
-        self.scratch.clear();
-        T::encode(values, &mut self.scratch);
-        self.progress.port.write_memory(at, &self.scratch)
+        self.progress.port.write_memory(at, T::bytes(values))
     }
 
     /// Allocates node memory for a copy of `values` that the next command reads.
     pub(crate) fn alloc_ahead<T: Datatype>(&mut self, values: &[T]) -> Result<Region<T>> {
         let region = self.alloc(values.len())?;
-        self.scratch.clear();
-        T::encode(values, &mut self.scratch);
         let at = region.addr();
-        self.progress.port.write_ahead(at, &self.scratch)?;
+        self.progress.port.write_ahead(at, T::bytes(values))?;
         Ok(region)
     }
 
@@ -518,11 +535,7 @@ impl Rank {
         values: &mut [T],
     ) -> Result<()> {
         let at = region.locate(offset, offset.saturating_add(values.len()))?;
-        self.scratch.clear();
-        self.scratch.resize(size_of_val(values), 0);
-        self.progress.port.read_memory(at, &mut self.scratch)?;
-        T::decode(&self.scratch, values);
-        Ok(())
+        self.progress.port.read_memory(at, T::bytes_mut(values))
     }
 
     /// Reads all elements of `region`.

@@ -799,6 +799,26 @@ alcor_result_t alcor_alloc(alcor_rank_t rank, size_t bytes, alcor_memory_t *memo
 alcor_result_t alcor_free(alcor_rank_t rank, alcor_memory_t *memory);
 
 /**
+ * Allocates `bytes` bytes of host memory, zero at first, at a multiple of 8. Calls with data in it
+ * move the data without a copy by the processor, if this process drives the card (driver=vfio); on
+ * every other board the memory is as good as any.
+ *
+ * data: receives the address, which alcor_free_host frees; NULL if the call fails, and for 0 bytes.
+ * The memory is freed when the rank leaves or aborts, too.
+ *
+ * Errors: ALCOR_ERR_NO_MEMORY, ALCOR_ERR_BOARD.
+ */
+alcor_result_t alcor_alloc_host(alcor_rank_t rank, size_t bytes, void **data);
+
+/**
+ * Frees host memory of alcor_alloc_host, and sets *data to NULL. A *data that is NULL already is no
+ * error. No operation under way may use the memory.
+ *
+ * Errors: ALCOR_ERR_HANDLE for an address that is no such memory.
+ */
+alcor_result_t alcor_free_host(alcor_rank_t rank, void **data);
+
+/**
  * Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the region on.
  *
  * Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.

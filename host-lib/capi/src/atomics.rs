@@ -40,7 +40,8 @@ macro_rules! of_word {
 unsafe fn number<T: AtomicWord>(data: *const c_void) -> Result<T> {
     let mut number = [T::default()];
     // SAFETY: as the caller promises.
-    T::decode(unsafe { readable(data, T::BYTES as usize)? }, &mut number);
+    let bytes = unsafe { readable(data, T::BYTES as usize)? };
+    T::bytes_mut(&mut number).copy_from_slice(bytes);
     Ok(number[0])
 }
 
@@ -82,10 +83,8 @@ impl Word {
                 rank.compare_swap_bytes(window, target, self.window_offset, expected, value)?
             }
         };
-        let mut found = Vec::new();
-        T::encode(&[old], &mut found);
         // SAFETY: as the caller promises.
-        unsafe { copy_out(&found, self.old) };
+        unsafe { copy_out(T::bytes(&[old]), self.old) };
         Ok(())
     }
 
@@ -251,10 +250,8 @@ pub unsafe extern "C" fn alcor_wait_until(
             let word = piece(attached.memory.get(memory)?, offset, bytes)?.cast::<T>()?;
             let word = attached.rank.wait_until(&word, 0, |word| holds(&word, &value))?;
             if !found.is_null() {
-                let mut bytes = Vec::new();
-                T::encode(&[word], &mut bytes);
                 // SAFETY: as the header asks.
-                unsafe { copy_out(&bytes, found) };
+                unsafe { copy_out(T::bytes(&[word]), found) };
             }
             Ok(())
         })
@@ -282,7 +279,7 @@ impl Vector {
         // SAFETY: as the caller promises.
         let data = unsafe { readable(self.data, bytes)? };
         let mut new = vec![T::default(); self.count];
-        T::decode(data, &mut new);
+        T::bytes_mut(&mut new).copy_from_slice(data);
         let window = attached.windows.get(self.window)?;
         let (rank, target, at) = (
             &mut attached.rank,
@@ -295,10 +292,8 @@ impl Vector {
         writable(to, bytes)?;
         let mut old = vec![T::default(); self.count];
         rank.get_accumulate_bytes(window, target, at, &new, operation, &mut old)?;
-        let mut found = Vec::new();
-        T::encode(&old, &mut found);
         // SAFETY: as the caller promises.
-        unsafe { copy_out(&found, to) };
+        unsafe { copy_out(T::bytes(&old), to) };
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 
-use alcor::{Communicator, MatchedMessage, Rank, Region, Window};
+use alcor::{Communicator, HostRegion, MatchedMessage, Rank, Region, Window};
 
 use crate::failure::{Failure, Result, call, panic_text};
 use crate::requests::Request;
@@ -79,6 +79,8 @@ impl<H, T> Table<H, T> {
 pub struct Attached {
     pub rank: Rank,
     pub memory: Table<alcor_memory, Region<u8>>,
+    /// Host memory, by the address of its first byte.
+    pub host: BTreeMap<usize, HostRegion<u8>>,
     pub windows: Table<alcor_window, Window<u8>>,
     pub communicators: Table<alcor_comm, Communicator>,
     pub requests: Table<alcor_request, Request>,
@@ -97,6 +99,7 @@ pub fn attach(rank: Rank) -> alcor_rank_t {
     let attached = Attached {
         rank,
         memory: Table::new("memory"),
+        host: BTreeMap::new(),
         windows: Table::new("window"),
         communicators: Table::new("communicator"),
         requests: Table::new("request"),

@@ -126,9 +126,9 @@ fn code_of(error: &Error) -> alcor_error {
         Error::Watchdog { .. } | Error::Deadlock { .. } => alcor_error::ALCOR_ERR_WATCHDOG,
         Error::RankAway { .. } | Error::RanksMissing { .. } => alcor_error::ALCOR_ERR_RANK_AWAY,
 
-        Error::OutOfNodeMemory { .. } | Error::UnexpectedMessages { .. } => {
-            alcor_error::ALCOR_ERR_NO_MEMORY
-        }
+        Error::OutOfNodeMemory { .. }
+        | Error::OutOfHostMemory { .. }
+        | Error::UnexpectedMessages { .. } => alcor_error::ALCOR_ERR_NO_MEMORY,
         Error::RegionBounds { .. } | Error::BadNodeAddress { .. } => {
             alcor_error::ALCOR_ERR_MEMORY_BOUNDS
         }

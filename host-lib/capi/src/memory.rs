@@ -92,6 +92,55 @@ pub extern "C" fn alcor_free(
     })
 }
 
+/// Allocates `bytes` bytes of host memory, zero at first, at a multiple of 8. Calls with data in it
+/// move the data without a copy by the processor, if this process drives the card (driver=vfio); on
+/// every other board the memory is as good as any.
+///
+/// data: receives the address, which alcor_free_host frees; NULL if the call fails, and for 0 bytes.
+/// The memory is freed when the rank leaves or aborts, too.
+///
+/// Errors: ALCOR_ERR_NO_MEMORY, ALCOR_ERR_BOARD.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_alloc_host(
+    rank: alcor_rank_t,
+    bytes: usize,
+    data: Option<&mut MaybeUninit<*mut c_void>>,
+) -> alcor_result_t {
+    make(rank, data, "data", |attached| {
+        if bytes == 0 {
+            return Ok(ptr::null_mut());
+        }
+        let mut region = attached.rank.alloc_host::<u8>(bytes)?;
+        let data: *mut u8 = region.as_mut_ptr();
+        attached.host.insert(data.addr(), region);
+        Ok(data.cast())
+    })
+}
+
+/// Frees host memory of alcor_alloc_host, and sets *data to NULL. A *data that is NULL already is no
+/// error. No operation under way may use the memory.
+///
+/// Errors: ALCOR_ERR_HANDLE for an address that is no such memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn alcor_free_host(
+    rank: alcor_rank_t,
+    data: Option<&mut *mut c_void>,
+) -> alcor_result_t {
+    with(rank, |attached| {
+        let data = given(data, "data")?;
+        if !data.is_null() {
+            let handle = data.addr();
+            let freed = attached.host.remove(&handle);
+            freed.ok_or(Failure::Handle {
+                what: "host memory",
+                handle,
+            })?;
+            *data = ptr::null_mut();
+        }
+        Ok(())
+    })
+}
+
 /// Writes `bytes` bytes at `data` to this rank's node memory, from byte `offset` of the region on.
 ///
 /// Errors: ALCOR_ERR_MEMORY_BOUNDS, ALCOR_ERR_BOARD.

@@ -296,6 +296,30 @@ static void exchanges(alcor_memory_t memory)
     CHECK(alcor_barrier(rank));
 }
 
+static void host_memory(void)
+{
+    alcor_memory_t memory;
+    void *data, *nothing;
+    CHECK(alcor_alloc_host(rank, 0, &nothing));
+    EXPECT_TRUE(nothing == NULL);
+    CHECK(alcor_free_host(rank, &nothing));
+    CHECK(alcor_alloc_host(rank, 5000, &data));
+    EXPECT_TRUE((uintptr_t)data % 8 == 0);
+    unsigned char *bytes = data;
+    EXPECT_TRUE(bytes[0] == 0 && bytes[4999] == 0);
+    for (int i = 0; i < 5000; i++)
+        bytes[i] = (unsigned char)(i * 7 + (int)me);
+    CHECK(alcor_alloc(rank, 5000, &memory));
+    CHECK(alcor_write(rank, memory, 0, bytes, 5000));
+    CHECK(alcor_read(rank, memory, 1000, bytes, 3000));
+    for (int i = 0; i < 3000; i++)
+        EXPECT_TRUE(bytes[i] == (unsigned char)((i + 1000) * 7 + (int)me));
+    EXPECT_TRUE(bytes[3000] == (unsigned char)(3000 * 7 + (int)me));
+    CHECK(alcor_free(rank, &memory));
+    CHECK(alcor_free_host(rank, &data));
+    EXPECT_TRUE(data == NULL);
+}
+
 static void messages(void)
 {
     alcor_memory_t memory;
@@ -609,6 +633,7 @@ int main(int count, char **arguments)
     CHECK(alcor_nprocs(rank, &size));
     puts_and_gets();
     CHECK(alcor_world(rank, &world));
+    host_memory();
     messages();
     CHECK(alcor_alloc(rank, 256, &source));
     CHECK(alcor_alloc(rank, 256, &destination));

@@ -144,6 +144,13 @@ int main(void)
     EXPECT(ALCOR_ERR_NULL, alcor_clock_khz(rank, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_alloc(rank, 8, NULL));
     EXPECT(ALCOR_ERR_NULL, alcor_free(rank, NULL));
+    EXPECT(ALCOR_ERR_NULL, alcor_alloc_host(rank, 8, NULL));
+    EXPECT(ALCOR_ERR_NULL, alcor_free_host(rank, NULL));
+    void *host = &memory;
+    EXPECT(ALCOR_ERR_HANDLE, alcor_free_host(rank, &host));
+    EXPECT_TRUE(host == &memory);
+    EXPECT(ALCOR_ERR_NO_MEMORY, alcor_alloc_host(rank, SIZE_MAX / 2, &host));
+    EXPECT_TRUE(host == NULL);
     EXPECT(ALCOR_ERR_NULL, alcor_world(rank, NULL));
     CHECK(alcor_world(rank, &world));
     CHECK(alcor_alloc(rank, 64, &memory));

@@ -12,7 +12,8 @@ use crate::node::Node;
 use crate::nodes::{Nodes, Way};
 use crate::vfio::{self, Vfio};
 use crate::{
-    At, Bar, BarOffset, C2h, DmaMemory, Doing, Error, Event, Function, H2c, PciAddress, Result,
+    At, Bar, BarOffset, C2h, DmaBuffer, DmaMemory, Doing, Error, Event, Function, H2c, PciAddress,
+    Result,
 };
 
 /// Maximum number of BARs of a function.
@@ -470,6 +471,35 @@ impl Card {
             source,
         })?;
         Ok(Some(Pinned(memory)))
+    }
+
+    /// Allocates `bytes` of zeroed host memory that the card reaches. [`H2c::write`] and [`C2h::read`]
+    /// copy no data that is in such memory, if its bus address and its card address are equal modulo
+    /// the core's alignment (1 byte in most designs). `None` unless this process drives the card
+    /// ([`Card::vfio`], [`Card::driven`]).
+    ///
+    /// # Errors
+    /// [`Error::Node`] if there is no memory. VFIO counts the memory as locked: `ulimit -l`.
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::standin::{Memory, Shape, StandIn};
+    ///
+    /// let standin = StandIn::with(Shape::default(), Memory::new(0x1000))?;
+    /// // A driver in the kernel holds this card.
+    /// assert!(standin.machine().only_card()?.host_buffer(4096)?.is_none());
+    /// # Ok::<(), xdma::Error>(())
+    /// ```
+    pub fn host_buffer(&self, bytes: usize) -> Result<Option<DmaBuffer>> {
+        let Some(driven) = &self.driven else {
+            return Ok(None);
+        };
+        driven.buffer(bytes).map_err(|source| Error::Node {
+            node: self.folder.clone(),
+            doing: Doing::Allocate,
+            at: At::bytes(0, bytes as u64),
+            source,
+        })
     }
 
     /// Maps the whole bypass BAR, which reaches the design's memory, as [`Card::bypass_combined`].

@@ -1,118 +1,18 @@
 //! DMA channels: bulk transfers between host memory and card memory.
 
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 
-use memmap2::MmapMut;
-use nix::errno::Errno;
-
+use crate::buffer::PAGE;
 use crate::node::Node;
 use crate::nodes::Dma;
-use crate::{At, CardAddr, Doing, Error, Result};
+use crate::{At, CardAddr, DmaBuffer, Doing, Error, Result};
 
-/// A buffer's host address and its card address are equal modulo this number of bytes.
-const PAGE: u64 = 4096;
 /// Size of a channel's copy buffer in bytes.
 const PIECE: usize = 1 << 20;
 /// Upper bound on the bytes that the system moves in one call: INT_MAX rounded down to whole pages.
 const MOST: usize = 0x7fff_f000;
-
-/// A buffer that the driver can pin.
-///
-/// The buffer consists of whole writable pages, zero at first. Its data has the same offset in a
-/// page as the card address, so a transfer meets every alignment that a core requires.
-///
-/// A buffer whose transfer has timed out is empty from then on, and its pages are never freed: the
-/// engine may still read or write them.
-///
-/// # Examples
-/// ```
-/// use xdma::{CardAddr, DmaBuffer};
-///
-/// let mut buffer = DmaBuffer::facing(CardAddr(0x1_0004), 3)?;
-/// buffer.copy_from_slice(&[1, 2, 3]);
-/// assert_eq!(buffer.as_ptr() as usize % 4096, 4);
-/// # Ok::<(), xdma::Error>(())
-/// ```
-pub struct DmaBuffer {
-    pages: ManuallyDrop<MmapMut>,
-    begin: usize,
-    length: usize,
-    /// Whether a transfer has timed out.
-    is_lost: AtomicBool,
-}
-
-impl Drop for DmaBuffer {
-    fn drop(&mut self) {
-        if !*self.is_lost.get_mut() {
-            // SAFETY: the pages are dropped here only, and nothing uses them afterwards.
-            unsafe { ManuallyDrop::drop(&mut self.pages) };
-        }
-    }
-}
-
-impl fmt::Debug for DmaBuffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DmaBuffer")
-            .field("length", &self.length)
-            .finish_non_exhaustive()
-    }
-}
-
-impl DmaBuffer {
-    /// Allocates `length` bytes for transfers that begin at `card`, or at any card address with the
-    /// same offset in a page of 4 KiB.
-    ///
-    /// # Errors
-    /// [`Error::Node`] when the allocation fails.
-    pub fn facing(card: CardAddr, length: usize) -> Result<DmaBuffer> {
-        let begin = (card.0 % PAGE) as usize;
-        let pages = begin
-            .checked_add(length)
-            .ok_or_else(|| Errno::ENOMEM.into())
-            .and_then(|bytes| MmapMut::map_anon(bytes.max(1)));
-        match pages {
-            Ok(pages) => Ok(DmaBuffer {
-                pages: ManuallyDrop::new(pages),
-                begin,
-                length,
-                is_lost: AtomicBool::new(false),
-            }),
-            Err(source) => Err(Error::Node {
-                node: PathBuf::from("DMA"),
-                doing: Doing::Allocate,
-                at: At::bytes(card.0, length as u64),
-                source,
-            }),
-        }
-    }
-
-    /// The place of the data in the pages.
-    fn place(&self) -> Range<usize> {
-        if self.is_lost.load(Ordering::Relaxed) {
-            return 0..0;
-        }
-        self.begin..self.begin + self.length
-    }
-}
-
-impl std::ops::Deref for DmaBuffer {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.pages[self.place()]
-    }
-}
-
-impl std::ops::DerefMut for DmaBuffer {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        let place = self.place();
-        &mut self.pages[place]
-    }
-}
 
 /// A channel from the host to the card.
 ///
@@ -142,12 +42,17 @@ impl H2c {
     }
 
     /// Writes `data` to card address `to`. `data` may be in any memory: the channel copies it
-    /// through its own buffer, 1 MiB at a time.
+    /// through its own buffer, 1 MiB at a time, unless it is in memory of
+    /// [`Card::host_buffer`](crate::Card::host_buffer).
     ///
     /// # Errors
     /// The errors of [`H2c::write_buffer`]. After an error, any part of `data` may be on the card.
     pub fn write(&mut self, to: CardAddr, data: &[u8]) -> Result<()> {
         self.0.check(Doing::Write, to, data.len())?;
+        if self.0.io.takes_any_memory() {
+            let result = self.0.write(to, data);
+            return self.0.ended(result, None);
+        }
         for (at, part) in parts(to, data.len(), PIECE) {
             let Channel {
                 io, node, staging, ..
@@ -192,16 +97,8 @@ impl H2c {
     pub fn write_buffer(&mut self, to: CardAddr, buffer: &DmaBuffer) -> Result<()> {
         self.0.check(Doing::Write, to, buffer.len())?;
         self.0.faces(to, buffer)?;
-        for (at, part) in parts(to, buffer.len(), MOST) {
-            let Channel { io, node, .. } = &self.0;
-            let is_interruptible = io.is_interruptible();
-            let bytes = &buffer[part];
-            let result = node.transfer(Doing::Write, at, bytes.len(), is_interruptible, || {
-                io.pwrite(bytes, at.0)
-            });
-            self.0.ended(result, Some(buffer))?;
-        }
-        Ok(())
+        let result = self.0.write(to, buffer);
+        self.0.ended(result, Some(buffer))
     }
 
     /// Path of the device node.
@@ -217,12 +114,17 @@ impl C2h {
     }
 
     /// Reads card memory at `from` into `data`. `data` may be in any memory: the channel copies it
-    /// through its own buffer, 1 MiB at a time.
+    /// through its own buffer, 1 MiB at a time, unless it is in memory of
+    /// [`Card::host_buffer`](crate::Card::host_buffer).
     ///
     /// # Errors
     /// The errors of [`H2c::write_buffer`]. After an error, any part of `data` may have been read.
     pub fn read(&mut self, from: CardAddr, data: &mut [u8]) -> Result<()> {
         self.0.check(Doing::Read, from, data.len())?;
+        if self.0.io.takes_any_memory() {
+            let result = self.0.read(from, data);
+            return self.0.ended(result, None);
+        }
         for (at, part) in parts(from, data.len(), PIECE) {
             let Channel {
                 io, node, staging, ..
@@ -247,16 +149,8 @@ impl C2h {
     pub fn read_buffer(&mut self, from: CardAddr, buffer: &mut DmaBuffer) -> Result<()> {
         self.0.check(Doing::Read, from, buffer.len())?;
         self.0.faces(from, buffer)?;
-        for (at, part) in parts(from, buffer.len(), MOST) {
-            let Channel { io, node, .. } = &self.0;
-            let is_interruptible = io.is_interruptible();
-            let bytes = &mut buffer[part];
-            let result = node.transfer(Doing::Read, at, bytes.len(), is_interruptible, || {
-                io.pread(bytes, at.0)
-            });
-            self.0.ended(result, Some(buffer))?;
-        }
-        Ok(())
+        let result = self.0.read(from, buffer);
+        self.0.ended(result, Some(buffer))
     }
 
     /// Path of the device node.
@@ -325,6 +219,28 @@ impl Channel {
         })
     }
 
+    /// Writes `data` to card address `to` from where it is.
+    fn write(&self, to: CardAddr, data: &[u8]) -> Result<()> {
+        for (at, part) in parts(to, data.len(), MOST) {
+            let (data, io) = (&data[part], &self.io);
+            let call = || io.pwrite(data, at.0);
+            let (node, bytes) = (&self.node, data.len());
+            node.transfer(Doing::Write, at, bytes, io.is_interruptible(), call)?;
+        }
+        Ok(())
+    }
+
+    /// Reads card memory at `from` to where `data` is.
+    fn read(&self, from: CardAddr, data: &mut [u8]) -> Result<()> {
+        for (at, part) in parts(from, data.len(), MOST) {
+            let (data, io) = (&mut data[part], &self.io);
+            let (node, bytes) = (&self.node, data.len());
+            let call = || io.pread(data, at.0);
+            node.transfer(Doing::Read, at, bytes, io.is_interruptible(), call)?;
+        }
+        Ok(())
+    }
+
     /// Returns the result of a transfer of `buffer`, or of the channel's own buffer. After a
     /// time-out, keeps the pages of the buffer, and refuses all further transfers. A driver whose
     /// time-out passes within a transfer returns the bytes before it, while the engine may still run.
@@ -332,7 +248,7 @@ impl Channel {
         if let Err(Error::TransferTimedOut { .. } | Error::Short { .. }) = result {
             self.is_lost = true;
             if let Some(buffer) = buffer.or(self.staging.0.as_ref()) {
-                buffer.is_lost.store(true, Ordering::Relaxed);
+                buffer.lose();
             }
         }
         result

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::AtomicU8;
 
 use crate::PciAddress;
 use crate::nodes::{EventNode, Mapping};
@@ -93,4 +94,14 @@ pub trait DmaMemory: Send + Sync {
     fn write(&self, offset: usize, data: &[u8]);
     /// Reads 32 bits with one access.
     fn load32(&self, offset: usize) -> u32;
+
+    /// The memory, for a program that keeps data in it ([`Card::host_buffer`](crate::Card::host_buffer)).
+    /// The default is empty: memory that the program reaches by the other methods only.
+    fn cells(&self) -> &[AtomicU8] {
+        &[]
+    }
+
+    /// Takes the memory from the function, as far as possible: from now on, an IOMMU refuses
+    /// accesses of the function. The default does nothing.
+    fn revoke(&self) {}
 }

@@ -31,7 +31,8 @@
 //! ```
 //!
 //! Without the vendor's driver, [`Card::vfio`] drives the core from this process. The nodes are then
-//! those of the process, with the names and properties of the table.
+//! those of the process, with the names and properties of the table. A transfer copies its data once,
+//! through memory that the card reaches; data in memory of [`Card::host_buffer`] is not copied.
 //!
 //! Without a card, the feature `standin` serves the nodes in this process (module `standin`).
 //! The module [`tutorial`] writes a driver, tests the driver without a card, and runs it on a card.
@@ -62,6 +63,7 @@ struct Readme;
 
 mod address;
 mod bar;
+mod buffer;
 mod card;
 mod config;
 mod dma;
@@ -81,9 +83,10 @@ mod vfio;
 
 pub use address::{BadAddress, BarOffset, CardAddr, PciAddress};
 pub use bar::Bar;
+pub use buffer::DmaBuffer;
 pub use card::{Card, Driver, Layout, Pinned};
 pub use config::{Config, command, device_control};
-pub use dma::{C2h, DmaBuffer, H2c};
+pub use dma::{C2h, H2c};
 pub use error::{At, Doing, Error, Result};
 pub use event::Event;
 pub use fault::{AxiError, EngineCause, EngineFault, HostError};

@@ -125,6 +125,12 @@ pub trait Dma: Send + Sync {
     fn is_interruptible(&self) -> bool {
         true
     }
+
+    /// Whether buffers may be in any memory, at any alignment: a call copies what the engine can't
+    /// reach. Otherwise [`H2c::write`](crate::H2c::write) and [`C2h::read`](crate::C2h::read) copy.
+    fn takes_any_memory(&self) -> bool {
+        false
+    }
 }
 
 /// An event's node.

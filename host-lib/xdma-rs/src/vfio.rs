@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
@@ -380,6 +380,12 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        self.revoke();
+    }
+}
+
+impl DmaMemory for Pages {
+    fn revoke(&self) {
         let mut unmap = request::Unmap {
             size: size_of::<request::Unmap>() as u32,
             address: self.address,
@@ -391,9 +397,13 @@ impl Drop for Pages {
         // kernel keeps the pages of the mapping until the container is closed.
         let _ = unsafe { request::unmap_dma(container, &raw mut unmap) };
     }
-}
 
-impl DmaMemory for Pages {
+    fn cells(&self) -> &[AtomicU8] {
+        // SAFETY: the mapping is that long, and lives as long as `self`. `AtomicU8` has the layout of
+        // `u8`, and all accesses of this process to the memory are through pointers.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.memory.len()) }
+    }
+
     fn address(&self) -> u64 {
         self.address
     }

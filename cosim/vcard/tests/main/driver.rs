@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use alcor_vcard::xdma::{ErrorReport, HostMemory, Shape, status};
@@ -110,6 +111,46 @@ fn data_of_any_length_and_alignment_comes_back() {
     let result = to.write_buffer(CardAddr(0x8_0000 + 0x10), &buffer);
     result.expect("a write without the copy");
     assert!(bench.model.card.get(0x8_0010, 3_000_000) == buffer[..]);
+}
+
+#[test]
+fn data_in_memory_that_the_card_reaches_is_not_copied() {
+    let bench = Bench::new(LONG);
+    let (mut to, mut from) = (bench.h2c(1), bench.c2h(0));
+    let host = &bench.model.host;
+    let copied = || host.copied.swap(0, Ordering::Relaxed);
+    let in_use = host.in_use.load(Ordering::Relaxed);
+    let buffer = |length| bench.card.host_buffer(length).expect("memory");
+    let mut sent = buffer(3_000_001).expect("memory that the card reaches");
+    assert_eq!((sent.len(), sent.as_ptr() as usize % 4096), (3_000_001, 0));
+    assert!(sent.iter().all(|&byte| byte == 0));
+    sent.copy_from_slice(&data(3_000_001, 5));
+    copied();
+    // The whole of it, and parts of any length at places of the core's alignment, 4 bytes. A
+    // descriptor of 32 bytes moves 64 KiB.
+    for (first, length) in [(0, 3_000_001), (4, 1), (0x1001, 6), (0x2_0002, 70_000)] {
+        let (at, part) = (0x8_0000 + first as u64, first..first + length);
+        to.write(CardAddr(at), &sent[part.clone()])
+            .expect("a write");
+        assert!(bench.model.card.get(at, length) == sent[part.clone()]);
+        let mut found = buffer(length + 3).expect("memory");
+        let skip = first % 4;
+        let read = from.read(CardAddr(at), &mut found[skip..skip + length]);
+        read.expect("a read");
+        assert!(found[skip..skip + length] == sent[part]);
+        let descriptors = 2 * length.div_ceil(64 << 10) as u64;
+        assert_eq!(copied(), 32 * descriptors + 2 * 4, "{first:#x}+{length}");
+    }
+    // At another place modulo the alignment, and in memory beside the buffer: copied once.
+    to.write(CardAddr(0x8001), &sent[..1000]).expect("a write");
+    assert_eq!(copied(), 1000 + 32 + 4);
+    let other = sent[..1000].to_vec();
+    to.write(CardAddr(0x8000), &other).expect("a write");
+    assert_eq!(copied(), 1000 + 32 + 4);
+    assert!(bench.model.card.get(0x8000, 1000) == other);
+    drop(sent);
+    assert_eq!(host.in_use.load(Ordering::Relaxed), in_use);
+    assert_eq!(buffer(0).expect("no memory").len(), 0);
 }
 
 /// The core may fetch a list in blocks of any size, so each descriptor states what follows.
@@ -299,15 +340,11 @@ fn an_error_of_an_engine_that_stays_busy_loses_the_channel() {
     assert_eq!(in_use(), before);
 }
 
-#[test]
-fn a_transfer_that_stands_still_times_out_and_its_memory_is_kept() {
-    let bench = Bench::new(SHORT);
-    let mut to = bench.h2c(0);
-    to.write(CardAddr(0x9000), &[1]).expect("a write");
+/// Lets the next engine that starts fetch its descriptor, and then stand still.
+fn stand_still(bench: &Bench) -> JoinHandle<()> {
     bench.model.moves.store(false, Ordering::Relaxed);
     let model = Arc::clone(&bench.model);
-    // The engine fetches its descriptor, and then stands still.
-    let stands = std::thread::spawn(move || {
+    std::thread::spawn(move || {
         while !model.with(|core| core.is_busy()) {
             std::thread::yield_now();
         }
@@ -316,7 +353,35 @@ fn a_transfer_that_stands_still_times_out_and_its_memory_is_kept() {
             core.step(&model.host, &model.card);
             core.set_bus_master(false);
         });
+    })
+}
+
+#[test]
+fn memory_of_a_transfer_that_stands_still_is_taken_from_the_card_and_kept() {
+    let bench = Bench::new(SHORT);
+    let host = &bench.model.host;
+    let [mut buffer, other] = [8, 8].map(|bytes| {
+        let buffer = bench.card.host_buffer(bytes).expect("memory");
+        buffer.expect("memory that the card reaches")
     });
+    let in_use = host.in_use.load(Ordering::Relaxed);
+    let stands = stand_still(&bench);
+    let result = bench.c2h(0).read(CardAddr(0x9000), &mut buffer[4..]);
+    let error = result.expect_err("no progress");
+    assert!(matches!(error, Error::TransferTimedOut { .. }), "{error}");
+    stands.join().expect("no panic");
+    assert_eq!((buffer.len(), other.len()), (0, 8));
+    assert_eq!(host.revoked.load(Ordering::Relaxed), 4096);
+    drop((buffer, other));
+    assert_eq!(host.in_use.load(Ordering::Relaxed), in_use - 4096);
+}
+
+#[test]
+fn a_transfer_that_stands_still_times_out_and_its_memory_is_kept() {
+    let bench = Bench::new(SHORT);
+    let mut to = bench.h2c(0);
+    to.write(CardAddr(0x9000), &[1]).expect("a write");
+    let stands = stand_still(&bench);
     let in_use = || bench.model.host.in_use.load(Ordering::Relaxed);
     let before = in_use();
     let error = to

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use alcor_vcard::VirtualCard;
 use alcor_vcard::xdma::{Core, HostMemory, Shape};
 use alcor_xdma::{Peers, XdmaBoard, XdmaError};
+use memmap2::{MmapOptions, MmapRaw};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use xdma::nodes::{EventNode, Mapping};
 use xdma::{Card, DmaMemory, Function, Machine, PciAddress};
@@ -31,6 +32,10 @@ pub struct Host {
     next: AtomicU64,
     /// Bytes of memory whose owner has not been dropped.
     pub in_use: Arc<AtomicU64>,
+    /// Bytes that the driver has read and written by calls.
+    pub copied: Arc<AtomicU64>,
+    /// Memory that was taken from the card.
+    pub revoked: Arc<AtomicU64>,
     /// Memory whose owner has been dropped: its length and its first byte.
     free: Arc<Mutex<Vec<(u64, u64)>>>,
 }
@@ -45,6 +50,8 @@ impl Host {
             file,
             next: AtomicU64::new(0),
             in_use: Arc::default(),
+            copied: Arc::default(),
+            revoked: Arc::default(),
             free: Arc::default(),
         }
     }
@@ -69,11 +76,16 @@ impl Host {
         }
         self.file.write_all_at(&vec![0; bytes as usize], first)?;
         self.in_use.fetch_add(bytes, Ordering::Relaxed);
+        let mut options = MmapOptions::new();
+        let pages = options.offset(first).len(bytes as usize);
         Ok(Box::new(Memory {
             file: self.file.try_clone()?,
+            pages: pages.map_raw(&self.file)?,
             first,
             bytes,
             in_use: Arc::clone(&self.in_use),
+            copied: Arc::clone(&self.copied),
+            revoked: Arc::clone(&self.revoked),
             free: Arc::clone(&self.free),
         }))
     }
@@ -95,9 +107,12 @@ impl HostMemory for Host {
 
 struct Memory {
     file: File,
+    pages: MmapRaw,
     first: u64,
     bytes: u64,
     in_use: Arc<AtomicU64>,
+    copied: Arc<AtomicU64>,
+    revoked: Arc<AtomicU64>,
     free: Arc<Mutex<Vec<(u64, u64)>>>,
 }
 
@@ -115,19 +130,34 @@ impl DmaMemory for Memory {
     }
 
     fn read(&self, offset: usize, data: &mut [u8]) {
+        self.copied.fetch_add(data.len() as u64, Ordering::Relaxed);
         let result = self.file.read_exact_at(data, self.first + offset as u64);
         result.expect("memory");
     }
 
     fn write(&self, offset: usize, data: &[u8]) {
+        self.copied.fetch_add(data.len() as u64, Ordering::Relaxed);
         let result = self.file.write_all_at(data, self.first + offset as u64);
         result.expect("memory");
     }
 
     fn load32(&self, offset: usize) -> u32 {
         let mut bytes = [0; 4];
-        self.read(offset, &mut bytes);
+        let result = self
+            .file
+            .read_exact_at(&mut bytes, self.first + offset as u64);
+        result.expect("memory");
         u32::from_le_bytes(bytes)
+    }
+
+    fn cells(&self) -> &[AtomicU8] {
+        // SAFETY: the mapping has this length, lives as long as `self`, and is reached through
+        // pointers only. `AtomicU8` has the layout of `u8`.
+        unsafe { std::slice::from_raw_parts(self.pages.as_ptr().cast(), self.pages.len()) }
+    }
+
+    fn revoke(&self) {
+        self.revoked.fetch_add(self.bytes, Ordering::Relaxed);
     }
 }
 

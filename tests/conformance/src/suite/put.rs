@@ -48,6 +48,43 @@ fn long_slice(context: &Context) -> Result {
     drills::long_slice(context, Put)
 }
 
+/// Parts of host memory that the card reaches, at all alignments of a card's DMA, in both directions.
+#[alcor_test(ranks >= 1)]
+fn host_memory(context: &Context) -> Result {
+    const BYTES: usize = 6000;
+    context.run(|rank| {
+        let me = rank.pid();
+        let of = |of: GlobalRank| context.noise(&[7, u64::from(of.0)], BYTES);
+        let memory = rank.alloc::<u8>(BYTES)?;
+        let window = rank.register(&memory, Rights::ALL)?;
+        let mut data = rank.alloc_host::<u8>(BYTES)?;
+        same_bytes("new host memory", &[0; BYTES], &data)?;
+        data.copy_from_slice(&of(me));
+        let (to, from) = (after(rank, 1), before(rank, 1));
+        let parts = [(0, 2049), (2049, 2051), (4100, 1), (4101, 1899)];
+        for (first, length) in parts {
+            let part = &data[first..first + length];
+            rank.put_bytes(&window, to, first as u64, part)?;
+        }
+        rank.fence()?;
+        let mut found = rank.alloc_host::<u8>(BYTES + 3)?;
+        for skip in 0..4 {
+            let place = skip..BYTES;
+            rank.read(&memory, skip, &mut found[place.clone()])?;
+            let expected = &of(from)[place.clone()];
+            same_bytes(format_args!("{me}: window"), expected, &found[place])?;
+        }
+        for skip in 0..4 {
+            found.fill(0);
+            rank.get_bytes(&window, to, 0, &mut found[skip..skip + BYTES])?;
+            let found = &found[skip..skip + BYTES];
+            same_bytes(format_args!("{me}: what it got"), &of(me), found)?;
+        }
+        Ok(rank.barrier()?)
+    })?;
+    Ok(())
+}
+
 /// Of all node memory, a put changes the bytes that it is to change.
 #[alcor_test(ranks >= 2)]
 fn nothing_else_changes(context: &Context) -> Result {

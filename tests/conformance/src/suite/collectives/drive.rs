@@ -137,9 +137,8 @@ impl<T: Sample> Area<T> {
     /// From now on it is to hold these, from an element on.
     fn expect(&mut self, element: usize, values: &[T]) {
         let at = self.at + element * T::BYTES as usize;
-        let mut bytes = Vec::with_capacity(size_of_val(values));
-        T::encode(values, &mut bytes);
-        self.holds[at..at + bytes.len()].copy_from_slice(&bytes);
+        let bytes = T::bytes(values);
+        self.holds[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     fn write(&mut self, rank: &mut Rank) -> Result {
