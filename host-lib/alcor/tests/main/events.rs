@@ -104,8 +104,8 @@ fn an_event_divides_no_message_of_a_collective() {
         let world = rank.world()?;
         let mut struck = 0;
         for round in 1..4_u64 {
-            let vector = vec![round << rank.pid().0; 20_000];
-            let mut sums = vec![0; 20_000];
+            let vector = vec![round << rank.pid().0; 4_000];
+            let mut sums = vec![0; 4_000];
             let mut request = world.iallreduce(rank, Operation::Sum, &vector[..], &mut sums)?;
             while !again(&mut struck, rank, |rank| rank.test(&mut request))? {}
             drop(request);
