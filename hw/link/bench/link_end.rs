@@ -1024,6 +1024,26 @@ fn link_slow_core() {
     bench.drain();
 }
 
+/// More phits come than the core has credits for. The frame that finds no room is asked for, though no
+/// later frame shows that it is missing, and all phits arrive once there is room.
+#[test]
+fn link_overrun() {
+    for slower in [15, 20, 25, 30] {
+        let mut bench = Bench::up("link_overrun");
+        bench.period = [CORE * slower / 10, MAC];
+        bench.other = [1.0, 0.5];
+        while !bench.status("overrun_o") {
+            bench.edge();
+        }
+        bench.other = [0.0; 2];
+        // The core takes all that wait, a phit in each of its cycles.
+        bench.cycles(250 * slower);
+        bench.drain();
+        assert_eq!(bench.kept(), ["overrun_o"]);
+        assert!(bench.peer.replays > 0);
+    }
+}
+
 /// Latency of both halves of the link end, over a wire without delay.
 #[test]
 fn link_latency() {
