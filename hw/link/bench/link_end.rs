@@ -1194,6 +1194,29 @@ fn link_last_frame_damaged() {
     }
 }
 
+/// A replay leaves out the words that are acknowledged while it runs.
+#[test]
+fn link_acknowledged_in_a_replay() {
+    let mut bench = Bench::up("link_acknowledged_in_a_replay");
+    bench.silent = true;
+    bench.load = [1.0, 0.0];
+    bench.cycles(300);
+    bench.load = [0.0; 2];
+    bench.cycles(100);
+    let last = &bench.left;
+    let all = last.word.wrapping_add(last.words().len() as u16);
+    let (frames, round) = (bench.frames, bench.peer.seen);
+    bench.strange(|frame| (frame.again, frame.again_round) = (true, round));
+    bench.cycles(60);
+    assert!(bench.frames - frames > 1, "a replay");
+    bench.strange(|frame| frame.acknowledged = all);
+    // The frame that is under way, and those of the controller's buffer.
+    bench.cycles(40);
+    let frames = bench.frames;
+    bench.cycles(300);
+    assert_eq!(bench.frames, frames, "frames that were acknowledged");
+}
+
 /// An acknowledgement of words that have not been sent has no effect: a replay has all words that are due.
 #[test]
 fn link_acknowledged_ahead() {
