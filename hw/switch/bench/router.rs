@@ -65,7 +65,7 @@ macro_rules! tests {
 }
 tests! {
     smallest: SMALL, random;
-    narrow: NARROW, random latency room throughput turns turns_of_a_pair turns_after_a_pause turns_of_an_input turns_of_packets packets_follow waiting_packet_is_next reservations_do_not_meet classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped forwarding_table;
+    narrow: NARROW, random latency room throughput turns turns_of_a_pair turns_after_a_pause turns_of_an_input turns_of_packets packets_follow waiting_packet_is_next reservations_do_not_meet classes_share_a_link credits scarce_credits merging no_starvation old_phits_stay_on_offer classes_do_not_meet control dropped forwarding_table;
     middle: MIDDLE, random;
     large: LARGE, random latency room throughput neighbours_without_credits turns turns_of_a_pair turns_of_channels turns_of_an_input turns_of_packets classes_share_a_link credits scarce_credits merging no_starvation classes_do_not_meet control dropped forwarding_table;
 }
@@ -1671,6 +1671,48 @@ fn no_starvation(config: Config) {
         eprintln!("to {to:?}, {pace:?}, packets of {length}: longest wait {longest}");
         rig.drain();
         (0..config.ports()).for_each(|port| drop(rig.take_arrivals(port)));
+    }
+}
+
+/// A phit of any channel of a link waits for a busy output, while all other channels of its input send to
+/// an idle one. It is old after 64 cycles, and then stays on offer until its turn comes.
+fn old_phits_stay_on_offer(config: Config) {
+    let mut rig = Rig::new(config, "switch_router old_phits_stay_on_offer");
+    let links = config.links;
+    for (link, vc) in (0..links).flat_map(|link| (0..VCS).map(move |vc| (link, vc))) {
+        let other_link = (link + 1) % links;
+        for (busy, idle) in [(Some(other_link), link), (None, other_link)] {
+            let class = vc / 2;
+            let rivals: Vec<Place> = (0..links)
+                .filter(|&other| other != link)
+                .flat_map(|other| [(other, 2 * class), (other, 2 * class + 1)])
+                .chain([(links + class, 0)])
+                .collect();
+            let mut last = rig.dut.cycle();
+            let mut longest = 0;
+            for _ in 0..400 {
+                for &from in rivals.iter().chain([&(link, vc)]) {
+                    rig.keep_busy(from, busy, 1);
+                }
+                for other in (0..VCS).filter(|&other| other != vc) {
+                    rig.keep_busy((link, other), Some(idle), 1);
+                }
+                rig.cycle();
+                for arrival in (0..config.ports()).flat_map(|port| rig.take_arrivals(port)) {
+                    if arrival.from == (link, vc) {
+                        longest = longest.max(arrival.cycle - last);
+                        last = arrival.cycle;
+                    }
+                }
+            }
+            longest = longest.max(rig.dut.cycle() - last);
+            assert!(
+                longest <= 64 + 16,
+                "link {link}, channel {vc}, to {busy:?}: a wait of {longest} cycles"
+            );
+            rig.drain();
+            rig.arrivals.iter_mut().for_each(Vec::clear);
+        }
     }
 }
 
