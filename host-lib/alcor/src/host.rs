@@ -85,15 +85,13 @@ impl<T: Datatype> HostRegion<T> {
     }
 
     /// The elements.
-    #[must_use]
-    pub fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         let bytes = self.memory.bytes().get(..self.bytes);
         T::elements(bytes.unwrap_or_default())
     }
 
     /// The elements, to be written.
-    #[must_use]
-    pub fn as_mut_slice(&mut self) -> &mut [T] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         let bytes = self.memory.bytes_mut().get_mut(..self.bytes);
         T::elements_mut(bytes.unwrap_or_default())
     }
