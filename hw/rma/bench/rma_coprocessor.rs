@@ -933,6 +933,19 @@ fn interlock(config: Config) {
         Status::Mismatch as u32
     );
     bench.barrier();
+    // A barrier waits until the host has acknowledged the one before.
+    let before = bench.read(rank::BARRIERS);
+    for _ in 0..2 {
+        bench.command(Opcode::Barrier, 0);
+    }
+    bench.cycles(300);
+    assert_eq!(bench.read(rank::BARRIERS), before + 1);
+    assert!(!bench.block.is("sync_valid_o"));
+    bench.register_write(rank::ACK, rank::ack::BARRIER.put(1));
+    bench.run_until("the second barrier", |bench| {
+        bench.read(rank::BARRIERS) == before + 2
+    });
+    bench.drain();
     assert_eq!(bench.events(), 0);
 }
 

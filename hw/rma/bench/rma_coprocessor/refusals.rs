@@ -141,7 +141,18 @@ pub(super) fn refusals(config: Config) {
         (Opcode::Get, 0x400, 0x400, [me, 31, 0], Status::BadLength),
         (Opcode::Get, 0x400, 0x400, [nprocs, 4, 0], Status::BadRank),
     ];
-    for (opcode, first, second, [dpid, length, offset], status) in cases {
+    // Any bit of the address beyond node memory, and an end that is a byte beyond.
+    let bits = (NODE_BYTES.ilog2()..32).map(|bit| 1 << bit);
+    let beyond = bits
+        .map(|place| (Opcode::PutN, 0x400, place, [me, 4, 0], Status::BadLocal))
+        .chain([(
+            Opcode::PutN,
+            0x400,
+            NODE_BYTES - 119,
+            [me, 30, 0],
+            Status::BadLocal,
+        )]);
+    for (opcode, first, second, [dpid, length, offset], status) in cases.into_iter().chain(beyond) {
         bench.clear_events();
         bench.command(opcode, first);
         bench.command(opcode, second);
