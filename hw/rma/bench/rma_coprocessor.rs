@@ -926,12 +926,19 @@ fn interlock(config: Config) {
     assert_eq!(bench.register(0x2000, None, 0).0, Status::TableFull as u32);
     assert_eq!(bench.collective(Opcode::Deregister, 0x900), (0, 1));
     assert_eq!(bench.register(0x2000, None, 0), (0, 1));
-    // The other ranks are at a barrier.
+    // The other ranks are at a command, of the same kind or of another.
+    let other = Status::Mismatch;
+    for (peers, removed, made) in [
+        (SyncKind::Barrier, other, other),
+        (SyncKind::Register, other, Status::Duplicate),
+        (SyncKind::Deregister, Status::Ok, other),
+    ] {
+        bench.peers_kind = Some(peers);
+        let found = bench.collective(Opcode::Deregister, 0x2000).0;
+        assert_eq!(found, removed as u32, "{peers:?}");
+        assert_eq!(bench.register(0x2000, None, 0).0, made as u32, "{peers:?}");
+    }
     bench.peers_kind = Some(SyncKind::Barrier);
-    assert_eq!(
-        bench.collective(Opcode::Deregister, 0x2000).0,
-        Status::Mismatch as u32
-    );
     bench.barrier();
     // A barrier waits until the host has acknowledged the one before.
     let before = bench.read(rank::BARRIERS);
