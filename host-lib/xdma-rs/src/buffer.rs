@@ -56,7 +56,7 @@ impl Memory {
                 let cells = mapped.memory.cells();
                 // SAFETY: `AtomicU8` has the layout of `u8`. The buffer owns the memory, and gives
                 // it to others only by the rules of references. The card writes it only in a
-                // transfer to an exclusive reference to it, or never again: see `Buffers::lose`.
+                // transfer to an exclusive reference to it, or never again: see `Reached::lose`.
                 unsafe { std::slice::from_raw_parts(cells.as_ptr().cast(), cells.len()) }
             }
         }

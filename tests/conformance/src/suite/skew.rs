@@ -15,9 +15,8 @@ use super::collectives::drive::{ALL, Case, Driver, UnderWay, nap};
 use super::collectives::sample::{Flavour, HARDWARE, SHORT, operations};
 use super::watchdog::ends_in_time;
 
-/// Cycles that a wait may last where one is in vain: more than the packets of the collective move before, also
-/// over links that send frames again.
-const PATIENCE: u64 = 10_000;
+/// Cycles that a wait may last where one is in vain.
+const PATIENCE: u64 = 5000;
 
 /// Nobody leaves a collective before the last has come.
 #[alcor_test(ranks >= 2)]
