@@ -292,7 +292,6 @@ impl Ladder {
     }
 
     fn interrupt(&self, board: &Arc<XdmaBoard>) -> RungResult {
-        board.reset().map_err(text)?;
         let (mut events, write) = quiet(board)?;
         for rank in 0..board.shape().ranks {
             write(rank, IRQ_ENABLE, causes::EVENT.put(1))?;
@@ -315,12 +314,7 @@ impl Ladder {
     }
 
     fn rest(&self, board: &Arc<XdmaBoard>) -> RungResult {
-        board.reset().map_err(text)?;
         let (mut events, write) = quiet(board)?;
-        // An interrupt of the check before may have been under way.
-        for event in &mut events {
-            event.wait(Some(REST)).map_err(text)?;
-        }
         for rank in 0..board.shape().ranks {
             write(rank, IRQ_ENABLE, causes::EVENT.put(1))?;
         }
@@ -379,14 +373,21 @@ fn links(cluster: &Cluster) -> RungResult {
     }
 }
 
-/// The events of a board's ranks, and a write of a rank's register.
+/// Resets a board. Returns the events of its ranks, and a write of a rank's register. No interrupt
+/// of an earlier run is left: one may be under way after the reset, and its flag stays until a wait
+/// takes it.
 #[expect(clippy::type_complexity, reason = "two values of one function")]
 fn quiet(
     board: &Arc<XdmaBoard>,
 ) -> Result<(Vec<Event>, impl Fn(u32, u32, u32) -> Result<(), String>), String> {
     let card = board.card();
+    board.reset().map_err(text)?;
     let events = (0..board.shape().ranks).map(|rank| card.event(rank).map_err(text));
-    let events = events.collect::<Result<_, _>>()?;
+    let mut events = events.collect::<Result<Vec<_>, _>>()?;
+    sleep(REST);
+    for event in &mut events {
+        event.wait(Some(Duration::ZERO)).map_err(text)?;
+    }
     let user = card.user_bar().map_err(text)?;
     let write = move |rank, register, value| {
         let at = BarOffset(u64::from(rank_page(rank) + register));
