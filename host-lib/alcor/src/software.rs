@@ -12,8 +12,10 @@
 //! If the calls differ, each member sends its call to all others, so that each error contains the
 //! calls of all members ([`Progress::claim`]).
 //!
-//! A rank that has waited for long announces its presence to all members. A rank that receives the
-//! announcement answers with its own. The remaining members have not called the collective.
+//! A member that has sent its call to all others is known to them as present. In a larger
+//! communicator, a rank that has waited for long announces its presence to all members, and a rank
+//! that receives the announcement answers with its own. The remaining members have not called the
+//! collective.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -461,7 +463,7 @@ impl Software {
             // A rank that receives an announcement announces its own presence too.
             let waits = now.0.saturating_sub(active.moved.0) > self.patience
                 || self.arrived.remove(&announcement(key)).is_some();
-            if waits && !active.announced {
+            if waits && !active.announced && !active.is_direct() {
                 active.announce(key, &mut self.mail);
             }
         }

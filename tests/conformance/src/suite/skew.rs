@@ -473,13 +473,10 @@ fn in_vain(
             &message,
         )?;
     }
-    // In software it is all whose messages are missing, those that wait themselves included.
-    let is_hardware = awaited.context.is_some();
-    holds(
+    same(
         "members that have not come",
-        format_args!("{absent}"),
-        awaited.missing == [absent] || (!is_hardware && awaited.missing.contains(&absent)),
-        format_args!("{:?}", awaited.missing),
+        format!("{:?}", [absent]),
+        format!("{:?}", awaited.missing),
     )?;
     ends_in_time(PATIENCE, cycles, still)?;
     works_again(context)
