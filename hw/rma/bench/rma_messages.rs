@@ -17,6 +17,8 @@ use rand::Rng;
 
 #[path = "rma_messages/streams.rs"]
 mod streams;
+#[path = "rma_messages/values.rs"]
+mod values;
 
 use streams::{alone, streams};
 
@@ -131,6 +133,7 @@ struct Bench {
     kept_out: u64,
     /// A request is under way; recalls by sender and receiver.
     sending: [bool; RANKS],
+    recalling: [bool; RANKS],
     recalls: [[u32; RANKS]; RANKS],
     pages: [Page; RANKS],
     /// Whether registers are compared with `pages` in each cycle, and with what chance else.
@@ -251,6 +254,7 @@ impl Bench {
             into: Default::default(),
             kept_out: 0,
             sending: Default::default(),
+            recalling: Default::default(),
             recalls: Default::default(),
             pages: Default::default(),
             watches: false,
@@ -509,8 +513,13 @@ impl Bench {
             let last = self.plane(at, plane, "tx_last_o") == 1;
             if plane == REQUEST {
                 let is_message = word >> 21 & 7 == PacketType::Message as u32;
-                if !self.sending[at] && is_message && message::RECALL.get(word) == 1 {
-                    self.recalls[at][message::DPID.get(word) as usize] += 1;
+                if !self.sending[at] {
+                    self.recalling[at] = is_message && message::RECALL.get(word) == 1;
+                    if self.recalling[at] {
+                        self.recalls[at][message::DPID.get(word) as usize] += 1;
+                    }
+                } else if self.recalling[at] {
+                    assert_eq!(word, 0, "rank {at}: a header word of a recall");
                 }
                 self.sending[at] = !last;
             }
