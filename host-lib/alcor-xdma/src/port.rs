@@ -122,6 +122,7 @@ impl XdmaPort {
         // The time of the host at which the clock of the board is read, and not before: three reads
         // of registers.
         let mut next_clock = began;
+        let mut last_cycle = Cycle(0);
         let mut is_late = false;
         let mut next_register = began + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
         loop {
@@ -147,7 +148,9 @@ impl XdmaPort {
             if now >= next_clock {
                 let cycle = self.now()?;
                 // A cause may have been raised since the last read.
-                is_late = cycle >= deadline;
+                // The clock of a board that was reset begins anew.
+                is_late = cycle >= deadline || cycle < last_cycle;
+                last_cycle = cycle;
                 let cycles = deadline.0.saturating_sub(cycle.0);
                 let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
                 now = Instant::now();

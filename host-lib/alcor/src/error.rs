@@ -351,6 +351,29 @@ pub enum Error {
         /// State of the link ends, if this process has boards with link ends.
         links: Arc<Vec<LinkState>>,
     },
+    /// Another program has reset a board of the run, on whose rank a call was waiting.
+    #[error(
+        "{rank}: board {board} was reset by another program during the run, so the run is over; let no other program use the boards of a run, then run again"
+    )]
+    #[non_exhaustive]
+    BoardReset {
+        /// The waiting rank.
+        rank: GlobalRank,
+        /// The number of its board in the run.
+        board: u32,
+    },
+    /// Nothing will pass on a link between boards of the run, or has passed for longer than
+    /// [`Options::lost_link_after`](crate::Options::lost_link_after).
+    #[error("{rank}: {}", describe_lost(link, *cycles))]
+    #[non_exhaustive]
+    LinkLost {
+        /// The waiting rank.
+        rank: GlobalRank,
+        /// The end of the link at a board of this process.
+        link: LinkState,
+        /// Time for which a link was down, in cycles; 0 if the link can't open again.
+        cycles: u64,
+    },
     /// No rank of the run can continue: every rank waits, and nothing is under way. Every rank gets
     /// this error at the same time.
     #[error("{}", describe_deadlock(*at, waits, links))]
@@ -981,6 +1004,15 @@ impl Error {
             Error::PeerDied { .. } | Error::ProcessFailed { .. } | Error::Revoked { .. } => true,
             _ => false,
         }
+    }
+}
+
+fn describe_lost(link: &LinkState, cycles: u64) -> String {
+    match cycles {
+        0 => format!("{link}; the run is over"),
+        _ => format!(
+            "{link}; links of the run have been down for {cycles} cycles, so the run is over (`Options::lost_link_after`)"
+        ),
     }
 }
 

@@ -105,6 +105,10 @@ pub struct Options {
     /// value, a death ends the run. All ranks of a run pass the same kind of value. See
     /// [`Options::detect_deaths`].
     pub detection_cycles: Option<u64>,
+    /// Maximum time for which a link between boards of the run may be down, before a wait of a rank
+    /// fails with [`Error::LinkLost`]. Without a value there is no limit. After a shorter time, the
+    /// link goes on without a loss.
+    pub lost_link_after: Option<Duration>,
     /// Topology of the run's boards. A [`Job`] takes the topology of its cluster. Processes that
     /// attach one rank each must pass the same topology.
     pub topology: Topology,
@@ -121,6 +125,7 @@ impl Default for Options {
             flow_control: FlowControl::Credits,
             unexpected_bytes: 1 << 30,
             detection_cycles: None,
+            lost_link_after: Some(Duration::from_secs(10)),
             topology: Topology::single(),
         }
     }
@@ -197,6 +202,24 @@ impl Options {
     #[must_use]
     pub fn detect_deaths(mut self, cycles: u64) -> Options {
         self.detection_cycles = Some(cycles);
+        self
+    }
+
+    /// Sets [`Options::lost_link_after`]. Only waits on boards whose time is real look at links.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use alcor::Options;
+    ///
+    /// let options = Options::default().lost_link_after(Some(Duration::from_secs(60)));
+    /// assert_eq!(options.lost_link_after.map(|limit| limit.as_secs()), Some(60));
+    /// assert_eq!(Options::default().lost_link_after.map(|limit| limit.as_secs()), Some(10));
+    /// ```
+    #[must_use]
+    pub fn lost_link_after(mut self, limit: Option<Duration>) -> Options {
+        self.lost_link_after = limit;
         self
     }
 
@@ -644,6 +667,7 @@ impl Job {
             me: GlobalRank(pid),
             nprocs: ranks,
             board,
+            home: Some(Arc::clone(&self.cluster.boards()[board as usize])),
             cluster: Some(self.cluster.clone()),
         };
         let rows = Rows {

@@ -15,7 +15,7 @@ use crate::{Board, PageOffset, Result};
 /// // A link that has sent frames again once.
 /// let counts = [1, 0, 0, 0, 1, 0, 0, 0];
 /// let link = LinkState::of_registers(0, 1, 0b1011, counts);
-/// assert!(link.is_aligned() && link.is_open() && !link.is_stale());
+/// assert!(link.is_aligned() && link.is_open() && !link.is_stale() && !link.is_down());
 /// assert_eq!(link.trouble(), None);
 /// assert_eq!(link.counts.named()[4], ("replays", 1));
 /// assert_eq!(link.of_one_board(), "link 1: open (1 damaged, 1 replays)");
@@ -160,6 +160,12 @@ impl LinkState {
         link_status::UP.get(self.status) != 0
             && link_status::OPEN.get(self.status) != 0
             && !self.is_stale()
+    }
+
+    /// Whether the link is down: no light arrives at one of its ends, or the ends are in training.
+    #[must_use]
+    pub fn is_down(&self) -> bool {
+        link_status::UP.get(self.status) == 0
     }
 
     /// Whether the other board was reset in the middle of the run. Nothing passes until this board

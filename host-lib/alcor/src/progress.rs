@@ -4,6 +4,7 @@
 //! [`Progress::wait_for`], in three steps: enable the one interrupt that advances the wait, sleep
 //! until that interrupt, and let [`Progress::take_in`] handle all pending events.
 
+mod boards;
 mod comparing;
 mod completions;
 mod driving;
@@ -12,9 +13,12 @@ mod notes;
 mod posting;
 mod waiting;
 
+use std::sync::Arc;
+
 use alcor_abi::rank::causes;
 use alcor_abi::{CQ_ENTRY_BYTES, Opcode, board, rank};
 
+use boards::Watch;
 use waiting::Reports;
 
 use crate::credits::Credits;
@@ -26,8 +30,8 @@ use crate::request::Outstanding;
 use crate::software::Software;
 use crate::watchdog::Awaited;
 use crate::{
-    AbortReason, BoardInfo, BusAddr, Causes, Cluster, Cycle, Error, GlobalRank, NodeAddr, Options,
-    PageOffset, Port, Result,
+    AbortReason, Board, BoardInfo, BusAddr, Causes, Cluster, Cycle, Error, GlobalRank, NodeAddr,
+    Options, PageOffset, Port, Result,
 };
 
 /// The event that advances a wait.
@@ -122,6 +126,8 @@ pub(crate) struct Progress {
     polling_since: Option<Cycle>,
     /// Whether the present wait has been declared to the port.
     has_declared: bool,
+    /// The watch over the boards of the run; `None` if their time stands still.
+    watch: Option<Watch>,
 }
 
 /// The place of a rank in a run.
@@ -130,6 +136,8 @@ pub(crate) struct Place {
     pub(crate) nprocs: u32,
     /// Number of the board.
     pub(crate) board: u32,
+    /// The rank's own board; `None` if nobody else can use it.
+    pub(crate) home: Option<Arc<dyn Board>>,
     /// The boards of the run, if this process has them.
     pub(crate) cluster: Option<Cluster>,
 }
@@ -248,8 +256,12 @@ impl Progress {
             polls: 0,
             polling_since: None,
             has_declared: false,
+            watch: None,
             info,
         };
+        if let Some(home) = place.home {
+            progress.begin_watch(home, options)?;
+        }
         progress.wait_until_ready()?;
         // An earlier run has left its count.
         let retired = progress.read(rank::RETIRED)?;

@@ -182,6 +182,7 @@ impl Rank {
             me: pid,
             nprocs,
             board: number,
+            home: Some(Arc::clone(&board)),
             cluster,
         };
         let port = board.attach(local)?;
@@ -374,9 +375,11 @@ impl Rank {
     /// the rank dies instead: its port is dropped without leave.
     ///
     /// A run ends with the death of a peer, too. An abort after a death would hide the death from
-    /// ranks that learn of the abort first.
+    /// ranks that learn of the abort first. A board that was reset tells no other board of an abort,
+    /// so the rank dies then, too.
     pub(crate) fn give_up(&mut self, reason: AbortReason) -> Result<()> {
-        if self.progress.deaths.are_survived() && !self.progress.is_aborted() {
+        let survives = self.progress.deaths.are_survived() && !self.progress.is_aborted();
+        if survives || self.progress.board_is_reset()? {
             self.left = true;
             return Ok(());
         }
@@ -713,6 +716,7 @@ impl Rank {
             me: self.pid(),
             nprocs: self.nprocs(),
             board: self.progress.board(),
+            home: self.progress.home(),
             cluster: None,
         };
         // The port moves to the new rank, so dropping the old one must not end the run.

@@ -108,9 +108,11 @@ fn code_of(error: &Error) -> alcor_error {
         | Error::TooManyBoards { .. }
         | Error::MessageOfKernel { .. } => alcor_error::ALCOR_ERR_CAPABILITY,
 
-        Error::Board { .. } | Error::DeadLink { .. } | Error::NotAlcor { .. } => {
-            alcor_error::ALCOR_ERR_BOARD
-        }
+        Error::Board { .. }
+        | Error::DeadLink { .. }
+        | Error::BoardReset { .. }
+        | Error::LinkLost { .. }
+        | Error::NotAlcor { .. } => alcor_error::ALCOR_ERR_BOARD,
         Error::BadIdentity { .. }
         | Error::BadAlpuResult { .. }
         | Error::CommandLost { .. }

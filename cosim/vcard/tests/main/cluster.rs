@@ -1,6 +1,7 @@
 //! Several virtual cards, whose boards are joined by links, as a cluster of a farm.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -55,9 +56,18 @@ fn lab(config: &str) -> Lab {
         .collect();
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("boards.toml"), FARM).expect("a file");
-    let locks = folder.path().to_owned();
-    let functions = cards.clone();
-    let backend = ClusterBackend::new().file(folder.path().join("boards.toml"));
+    Lab {
+        cluster: open(&cards, folder.path()),
+        cards,
+        _folder: folder,
+    }
+}
+
+/// The cluster over these cards, with locks in a folder.
+fn open(cards: &[Arc<CardFunction>], folder: &Path) -> Cluster {
+    let locks = folder.to_owned();
+    let functions = cards.to_vec();
+    let backend = ClusterBackend::new().file(folder.join("boards.toml"));
     let backend = backend.opening(move |name, rest, peers| {
         let (number, address) = match name {
             "left" => (0, "0000:3b:00.0?driver=vfio"),
@@ -70,12 +80,7 @@ fn lab(config: &str) -> Lab {
             peers,
         )
     });
-    let cluster = backend.open("lab?driver=vfio").expect("the cluster");
-    Lab {
-        cluster,
-        cards,
-        _folder: folder,
-    }
+    backend.open("lab?driver=vfio").expect("the cluster")
 }
 
 /// Each rank puts its number into the inbox of the next, sends it to the one after, and adds up
@@ -184,6 +189,8 @@ enum End {
     Board(usize),
     /// Another process resets both boards.
     Boards,
+    /// A card loses its power on the side of the host: reads return all ones.
+    Gone(usize),
 }
 
 /// A run with puts, messages and collectives ends at any moment. Each call returns, and the next run has the right results.
@@ -191,11 +198,8 @@ enum End {
 #[test]
 fn runs_end_at_any_moment() {
     let mut random = ChaCha8Rng::seed_from_u64(seed());
-    let lab = lab("ring2");
-    let job = Job::new(&lab.cluster).expect("a job");
-    // A rank waits for ever for another one whose board has been reset.
-    let options = Options::default().watchdog_cycles(100_000);
-    let disturbed = Job::with_options(&lab.cluster, options).expect("a job");
+    let mut lab = lab("ring2");
+    let mut job = Job::new(&lab.cluster).expect("a job");
     let began = Instant::now();
     job.run(4, exchange).expect("a run");
     let longest = 2 * began.elapsed();
@@ -208,9 +212,10 @@ fn runs_end_at_any_moment() {
     let rounds = repetitions(10, 1_000);
     let mut failed = 0;
     for round in 0..rounds {
-        let end = match random.random_range(0..3) {
+        let end = match random.random_range(0..4) {
             0 => End::Rank(random.random_range(0..4)),
             1 => End::Board(random.random_range(0..2)),
+            2 => End::Gone(random.random_range(0..2)),
             _ => End::Boards,
         };
         let moment = longest.mul_f64(random.random());
@@ -222,9 +227,10 @@ fn runs_end_at_any_moment() {
                     End::Rank(_) => {}
                     End::Board(board) => reset(&lab.cards[board..=board]),
                     End::Boards => reset(&lab.cards),
+                    End::Gone(board) => lab.cards[board].is_gone.store(true, Ordering::Relaxed),
                 }
             });
-            disturbed.run(4, |rank| {
+            job.run(4, |rank| {
                 for _ in 0..3 {
                     if matches!(end, End::Rank(victim) if rank.pid() == GlobalRank(victim))
                         && began.elapsed() > moment
@@ -237,11 +243,22 @@ fn runs_end_at_any_moment() {
             })
         });
         let took = began.elapsed();
+        eprintln!(
+            "{round} {end:?} {took:?} {:?}",
+            result.as_ref().err().map(ToString::to_string)
+        );
         assert!(
             took < Duration::from_secs(60),
             "round {round}, {end:?}: {took:?}"
         );
         failed += u32::from(result.is_err());
+        if let End::Gone(board) = end {
+            // Its DMA channels are lost, so the cards are opened again.
+            lab.cards[board].is_gone.store(false, Ordering::Relaxed);
+            drop((job, lab.cluster));
+            lab.cluster = open(&lab.cards, lab._folder.path());
+            job = Job::new(&lab.cluster).expect("a job");
+        }
         let expected = [(4, 3, 10), (1, 4, 10), (2, 1, 10), (3, 2, 10)];
         let next = job.run(4, exchange);
         let next = next.unwrap_or_else(|error| panic!("round {round}, after {end:?}: {error}"));
@@ -321,13 +338,50 @@ fn a_pulled_cable_is_named() {
     let Lab {
         cluster, _folder, ..
     } = lab("ring2?link-cable=0.0@0-,0.1@0-");
-    let options = Options::default().watchdog_cycles(20_000);
+    for options in [
+        Options::default().watchdog_cycles(20_000),
+        Options::default().lost_link_after(Some(Duration::from_micros(100))),
+    ] {
+        let job = Job::with_options(&cluster, options).expect("a job");
+        let error = job.run(4, exchange).expect_err("no cable").to_string();
+        assert!(
+            error.contains("link 0: down: no light arrives; check the cable"),
+            "{error}"
+        );
+    }
+}
+
+/// A run goes on after a cable was out for a short time, and ends if it stays out. No watchdog limits the waits.
+#[test]
+fn a_cable_that_is_pulled_in_a_run_ends_it_after_a_time() {
+    let Lab {
+        cluster, _folder, ..
+    } = lab("ring2?link-cable=0.0@40000-60000,0.1@40000-60000,0.0@120000-,0.1@120000-");
+    let options = Options::default().lost_link_after(Some(Duration::from_micros(200)));
     let job = Job::with_options(&cluster, options).expect("a job");
-    let error = job.run(4, exchange).expect_err("no cable").to_string();
+    let runs = AtomicU32::new(0);
+    let error = job
+        .run(4, |rank| {
+            let (world, other) = (rank.world()?, GlobalRank((rank.pid().0 + 2) % 4));
+            loop {
+                let (mut sum, mut sent) = ([1], [0]);
+                world.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
+                rank.send(other, 7, &[rank.pid().0])?;
+                rank.recv(other, 7, &mut sent)?;
+                assert_eq!((sum, sent), ([4], [other.0]));
+                runs.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+        .map(|_: Vec<()>| ())
+        .expect_err("no cable");
     assert!(
-        error.contains("link 0: down: no light arrives; check the cable"),
+        matches!(
+            error.error(),
+            Some(Error::LinkLost { cycles: 50_000.., link, .. }) if link.is_down()
+        ),
         "{error}"
     );
+    assert!(runs.into_inner() >= 20);
 }
 
 #[test]

@@ -195,6 +195,8 @@ fn address() -> PciAddress {
 pub struct CardFunction {
     pub card: Arc<VirtualCard>,
     pub host: Host,
+    /// Whether the card has no power: reads return all ones, and writes have no effect.
+    pub is_gone: Arc<AtomicBool>,
 }
 
 impl CardFunction {
@@ -207,6 +209,7 @@ impl CardFunction {
         CardFunction {
             card: Arc::new(card),
             host,
+            is_gone: Arc::default(),
         }
     }
 }
@@ -224,6 +227,7 @@ pub fn open_board(
 
 struct CardBar {
     card: Arc<VirtualCard>,
+    is_gone: Arc<AtomicBool>,
     bar: usize,
     first: u64,
     bytes: usize,
@@ -232,7 +236,7 @@ struct CardBar {
 impl CardBar {
     fn read<const BYTES: usize>(&self, offset: usize) -> [u8; BYTES] {
         let mut data = [0xff; BYTES];
-        if offset + BYTES <= self.bytes {
+        if offset + BYTES <= self.bytes && !self.is_gone.load(Ordering::Relaxed) {
             self.card
                 .read_bar(self.bar, self.first + offset as u64, &mut data);
         }
@@ -240,7 +244,7 @@ impl CardBar {
     }
 
     fn write(&self, offset: usize, data: &[u8]) {
-        if offset + data.len() <= self.bytes {
+        if offset + data.len() <= self.bytes && !self.is_gone.load(Ordering::Relaxed) {
             self.card
                 .write_bar(self.bar, self.first + offset as u64, data);
         }
@@ -290,6 +294,7 @@ impl Function for CardFunction {
     fn map(&self, bar: usize, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>> {
         Ok(Box::new(CardBar {
             card: Arc::clone(&self.card),
+            is_gone: Arc::clone(&self.is_gone),
             bar,
             first,
             bytes,

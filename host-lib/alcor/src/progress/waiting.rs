@@ -115,7 +115,10 @@ impl Progress {
             } else {
                 declare_at
             };
-            let look = look.min(self.next_listening(began)).min(report_at);
+            let look = look
+                .min(self.next_listening(began))
+                .min(report_at)
+                .min(self.next_watch(began));
             let wake = match self.port.wait(causes, until.min(look)) {
                 Err(Error::Deadlock { .. }) if events::MISMATCH.get(self.faults) != 0 => {
                     return Err(self.barrier_mismatch(awaited(self)));
@@ -126,6 +129,7 @@ impl Progress {
                 Wake::Deadline if look < until => {
                     let now = self.port.now()?;
                     self.listen(began, now)?;
+                    self.watch_boards(began, now)?;
                     self.report(&awaited, began, now, &mut report_at)?;
                     if !self.has_declared && now >= declare_at {
                         self.declare_wait(&awaited(self), has_looks)?;
@@ -183,7 +187,9 @@ impl Progress {
             let began = self.messages.overflow.waits_since(now);
             self.listen(began, now)?;
             let causes = self.causes_of(&want)?;
+            self.watch_boards(began, now)?;
             let look = self.next_look()?.min(self.next_listening(began));
+            let look = look.min(self.next_watch(began));
             self.wait_and_take_in(causes, limit.min(look))?;
         }
     }
@@ -242,6 +248,7 @@ impl Progress {
                 deadline = self.give_up(|_| awaited.clone(), limit, began, now)?;
             }
             self.listen(began, now)?;
+            self.watch_boards(began, now)?;
             self.report(|_| awaited.clone(), began, now, &mut report_at)?;
             let again = Cycle(now.0.saturating_add(every));
             self.wait_and_take_in(causes, again.min(deadline))?;
@@ -305,6 +312,7 @@ impl Progress {
     /// Returns the present time, and the deadline of a wait that begins now.
     pub(crate) fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
         let now = self.port.now()?;
+        self.watch_clock(now);
         Ok((now, Cycle(now.0.saturating_add(self.patience()))))
     }
 
@@ -473,6 +481,7 @@ impl Progress {
             let now = self.port.now()?;
             let since = *self.polling_since.get_or_insert(now);
             self.look_for_crowd(now.0.saturating_sub(since.0))?;
+            self.watch_boards(since, now)?;
             if now.0.saturating_sub(since.0) > self.patience() {
                 self.give_up(awaited, self.patience(), since, now)?;
             }

@@ -1,0 +1,158 @@
+//! Boards that are lost while a rank waits for them.
+//!
+//! Another program may reset a board in the middle of a run, or a board may lose its power. Nothing
+//! then ends the waits of the run's ranks. So a rank that waits looks at its own board and at the
+//! links of the boards that its process has. Boards whose time stands still have no other user, and
+//! are not watched.
+
+use std::sync::Arc;
+
+use alcor_abi::board::PLACE;
+use alcor_abi::links::LINK_STATUS;
+
+use super::Progress;
+use crate::{Board, Cycle, Error, LinkState, Options, PageOffset, Result};
+
+/// Range of the milliseconds between two looks. The pause grows with the length of the wait.
+const PAUSE: [u64; 2] = [1, 100];
+
+/// The state of the watch.
+pub(super) struct Watch {
+    /// The boards that this process has, with their numbers.
+    boards: Vec<(u32, Arc<dyn Board>)>,
+    /// Link ports of a board that lead to another board of the run, by number of the board.
+    ports: Vec<Vec<u32>>,
+    /// PLACE of the rank's board, which has the key of the run.
+    run: u32,
+    /// Maximum time for which a link may be down.
+    limit: Option<u64>,
+    pause: [u64; 2],
+    /// Time of the last look or of the begin of a later wait.
+    last: Cycle,
+    next: Cycle,
+    /// Time of the first look at which some link was down.
+    down: Option<Cycle>,
+}
+
+impl Progress {
+    /// Begins to watch the boards of the run. `home` is the rank's own board.
+    pub(super) fn begin_watch(&mut self, home: Arc<dyn Board>, options: &Options) -> Result<()> {
+        if home.time_stands_still() {
+            return Ok(());
+        }
+        let boards = self.nprocs.div_ceil(self.info.ranks);
+        let topology = &options.topology;
+        let leads = |board, port| {
+            let other = topology.neighbour(board, port);
+            other.is_some_and(|(other, _)| other != board && other < boards)
+        };
+        let ports = |board| {
+            (0..topology.links())
+                .filter(|&port| leads(board, port))
+                .collect()
+        };
+        let clock = u64::from(self.info.clock_khz);
+        let limit = options
+            .lost_link_after
+            .map(|limit| limit.as_nanos() * u128::from(clock) / 1_000_000);
+        self.watch = Some(Watch {
+            boards: match &self.cluster {
+                Some(cluster) => (0..boards).zip(cluster.boards().iter().cloned()).collect(),
+                None => vec![(self.board, home)],
+            },
+            ports: (0..boards).map(ports).collect(),
+            run: self.read_board(PLACE)?,
+            limit: limit.map(|limit| u64::try_from(limit).unwrap_or(u64::MAX)),
+            pause: PAUSE.map(|pause| pause * clock),
+            last: Cycle(0),
+            next: Cycle(0),
+            down: None,
+        });
+        Ok(())
+    }
+
+    /// Whether the rank's board was reset during the run.
+    pub(crate) fn board_is_reset(&mut self) -> Result<bool> {
+        match self.watch.as_ref().map(|watch| watch.run) {
+            Some(run) => Ok(self.read_board(PLACE)? != run),
+            None => Ok(false),
+        }
+    }
+
+    /// The rank's own board, if it is watched.
+    pub(crate) fn home(&self) -> Option<Arc<dyn Board>> {
+        let mut boards = self.watch.as_ref()?.boards.iter();
+        let (_, home) = boards.find(|(number, _)| *number == self.board)?;
+        Some(Arc::clone(home))
+    }
+
+    /// Time of the next look in a wait that began at `began`.
+    pub(super) fn next_watch(&mut self, began: Cycle) -> Cycle {
+        let Some(watch) = &mut self.watch else {
+            return Cycle(u64::MAX);
+        };
+        watch.last = watch.last.max(began);
+        // Short waits need no look.
+        watch.next = watch
+            .next
+            .max(Cycle(began.0.saturating_add(watch.pause[0])));
+        watch.next
+    }
+
+    /// Begins a wait. If the board was reset since the last one, so that its clock is behind, a look is due.
+    pub(super) fn watch_clock(&mut self, now: Cycle) {
+        if let Some(watch) = &mut self.watch
+            && now < watch.last
+        {
+            (watch.last, watch.next) = (now, now);
+        }
+    }
+
+    /// Looks at the boards if it is time, in a wait that began at `began`.
+    pub(super) fn watch_boards(&mut self, began: Cycle, now: Cycle) -> Result<()> {
+        // The clock of a board begins anew with its reset.
+        let goes_on = began <= now && self.watch.as_ref().is_none_or(|watch| watch.last <= now);
+        if goes_on && now < self.next_watch(began) {
+            return Ok(());
+        }
+        let Some(mut watch) = self.watch.take() else {
+            return Ok(());
+        };
+        let looked = self.look_at_boards(&mut watch, goes_on, now);
+        let [least, most] = watch.pause;
+        let pause = (now.0.saturating_sub(began.0) / 8).clamp(least, most);
+        (watch.last, watch.next) = (now, Cycle(now.0.saturating_add(pause)));
+        self.watch = Some(watch);
+        looked
+    }
+
+    fn look_at_boards(&mut self, watch: &mut Watch, goes_on: bool, now: Cycle) -> Result<()> {
+        let rank = self.me;
+        if !goes_on || self.read_board(PLACE)? != watch.run {
+            return Err(Error::BoardReset {
+                rank,
+                board: self.board,
+            });
+        }
+        let mut is_down = false;
+        for (number, board) in &watch.boards {
+            for &port in watch.ports.get(*number as usize).into_iter().flatten() {
+                let offset = PageOffset(LINK_STATUS + 4 * port);
+                let Some(status) = board.read_links32(offset)? else {
+                    continue;
+                };
+                let link = LinkState::of_registers(*number, port, status, [0; 8]);
+                let cycles = match watch.down {
+                    Some(since) if link.is_down() => now.0.saturating_sub(since.0),
+                    _ => 0,
+                };
+                is_down |= link.is_down();
+                if link.is_stale() || watch.limit.is_some_and(|limit| cycles > limit) {
+                    return Err(Error::LinkLost { rank, link, cycles });
+                }
+            }
+        }
+        watch.down = is_down.then_some(watch.down.unwrap_or(now));
+        Ok(())
+    }
+}
