@@ -53,6 +53,10 @@ pub(crate) struct XdmaPort {
     event: Event,
     /// Value of IRQ_ENABLE.
     enabled: Causes,
+    /// The board's clock at its last read.
+    clock: Cycle,
+    /// The clock was set back: the board was reset. A deadline of the time before may never come, so all waits end at once.
+    is_set_back: bool,
     has_left: bool,
     /// Whether this port survives deaths of other ranks; `None` before the first call of
     /// [`Port::deaths`].
@@ -92,6 +96,8 @@ impl XdmaPort {
             from_card: card.c2h(channel(from_card))?,
             event: card.event(rank.0)?,
             enabled: Causes::NONE,
+            clock: Cycle(0),
+            is_set_back: false,
             has_left: false,
             survives: None,
             board,
@@ -122,7 +128,6 @@ impl XdmaPort {
         // The time of the host at which the clock of the board is read, and not before: three reads
         // of registers.
         let mut next_clock = began;
-        let mut last_cycle = Cycle(0);
         let mut is_late = false;
         let mut next_register = began + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
         loop {
@@ -148,9 +153,7 @@ impl XdmaPort {
             if now >= next_clock {
                 let cycle = self.now()?;
                 // A cause may have been raised since the last read.
-                // The clock of a board that was reset begins anew.
-                is_late = cycle >= deadline || cycle < last_cycle;
-                last_cycle = cycle;
+                is_late = cycle >= deadline || self.is_set_back;
                 let cycles = deadline.0.saturating_sub(cycle.0);
                 let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
                 now = Instant::now();
@@ -331,7 +334,10 @@ impl Port for XdmaPort {
             let high = self.read_board32(PageOffset(CYCLE_HI))?;
             let low = self.read_board32(PageOffset(CYCLE_LO))?;
             if self.read_board32(PageOffset(CYCLE_HI))? == high {
-                return Ok(Cycle(u64::from(high) << 32 | u64::from(low)));
+                let cycle = Cycle(u64::from(high) << 32 | u64::from(low));
+                self.is_set_back |= cycle < self.clock;
+                self.clock = cycle;
+                return Ok(cycle);
             }
         }
     }

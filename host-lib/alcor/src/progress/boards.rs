@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use alcor_abi::board::PLACE;
+use alcor_abi::board::{PLACE, place};
 use alcor_abi::links::LINK_STATUS;
 
 use super::Progress;
@@ -40,6 +40,10 @@ impl Progress {
         if home.time_stands_still() {
             return Ok(());
         }
+        let run = self.read_board(PLACE)?;
+        if place::BOARD.get(run) != self.board || place::RANKS.get(run) < self.nprocs {
+            return Err(self.board_reset());
+        }
         let boards = self.nprocs.div_ceil(self.info.ranks);
         let topology = &options.topology;
         let leads = |board, port| {
@@ -61,7 +65,7 @@ impl Progress {
                 None => vec![(self.board, home)],
             },
             ports: (0..boards).map(ports).collect(),
-            run: self.read_board(PLACE)?,
+            run,
             limit: limit.map(|limit| u64::try_from(limit).unwrap_or(u64::MAX)),
             pause: PAUSE.map(|pause| pause * clock),
             last: Cycle(0),
@@ -69,6 +73,13 @@ impl Progress {
             down: None,
         });
         Ok(())
+    }
+
+    fn board_reset(&self) -> Error {
+        Error::BoardReset {
+            rank: self.me,
+            board: self.board,
+        }
     }
 
     /// Whether the rank's board was reset during the run.
@@ -129,10 +140,7 @@ impl Progress {
     fn look_at_boards(&mut self, watch: &mut Watch, goes_on: bool, now: Cycle) -> Result<()> {
         let rank = self.me;
         if !goes_on || self.read_board(PLACE)? != watch.run {
-            return Err(Error::BoardReset {
-                rank,
-                board: self.board,
-            });
+            return Err(self.board_reset());
         }
         let mut is_down = false;
         for (number, board) in &watch.boards {

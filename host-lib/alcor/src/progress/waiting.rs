@@ -139,11 +139,15 @@ impl Progress {
                     self.take_in_wake(wake)?;
                     // A cause that never falls must not keep a wait going for ever.
                     wakes += 1;
-                    if wakes.is_multiple_of(LOOK_AT_CLOCK) && self.port.now()? >= until {
-                        deadline = Some((
-                            began,
-                            self.give_up(&awaited, self.patience(), began, until)?,
-                        ));
+                    if wakes.is_multiple_of(LOOK_AT_CLOCK) {
+                        let now = self.port.now()?;
+                        self.watch_boards(began, now)?;
+                        if now >= until {
+                            deadline = Some((
+                                began,
+                                self.give_up(&awaited, self.patience(), began, until)?,
+                            ));
+                        }
                     }
                 }
                 Wake::Deadline => {
