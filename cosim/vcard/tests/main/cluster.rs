@@ -243,10 +243,6 @@ fn runs_end_at_any_moment() {
             })
         });
         let took = began.elapsed();
-        eprintln!(
-            "{round} {end:?} {took:?} {:?}",
-            result.as_ref().err().map(ToString::to_string)
-        );
         assert!(
             took < Duration::from_secs(60),
             "round {round}, {end:?}: {took:?}"
