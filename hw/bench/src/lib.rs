@@ -22,7 +22,8 @@
 //! These environment variables control the benches: `ALCOR_SEED` sets the seed, which a failing
 //! bench prints. `ALCOR_SOAK` multiplies the duration of the random benches. `ALCOR_MUTANTS`
 //! replaces a model by a netlist with faults, and is set by `ci/mutate`. `ALCOR_COVERAGE` names a
-//! folder for coverage counts, and is set by `ci/cover`. With `ALCOR_WAVES=write`,
+//! folder for coverage counts, and is set by `ci/cover`. `ALCOR_PLOT` names a file for the picture of a
+//! bench. With `ALCOR_WAVES=write`,
 //! the tests `*_waves` write the timing diagrams of the documents instead of comparing them
 //! ([`Waves`]).
 

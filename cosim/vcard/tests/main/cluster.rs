@@ -319,13 +319,27 @@ fn jobs_on_cabled_boards_never_meet() {
                 });
                 assert!(result.is_err());
             }
-            assert_eq!(job.run(3, exchange).expect("a run at last"), expected);
+            // The other job ends this run if both have the same key.
+            let last = (0..3).find_map(|_| job.run(3, exchange).ok());
+            assert_eq!(last.expect("a run at last"), expected);
         });
         let job = Job::new(&steady).expect("a job");
+        let mut met = 0;
         while !failing.is_finished() {
-            assert_eq!(job.run(3, exchange).expect("a run"), expected);
+            match job.run(3, exchange) {
+                Ok(found) => assert_eq!(found, expected),
+                // Once in 255 runs, both draw the same key, and the links between them open.
+                Err(error) => {
+                    let links = steady.links().expect("the links");
+                    let opened =
+                        |link: &LinkState| link.port >= 2 && (link.is_open() || link.is_stale());
+                    assert!(links.iter().any(opened), "{error}");
+                    met += 1;
+                }
+            }
             runs.fetch_add(1, Ordering::Relaxed);
         }
+        assert!(met < 3, "the jobs have met {met} times");
     });
 }
 
