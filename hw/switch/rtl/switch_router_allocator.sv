@@ -449,4 +449,8 @@ module switch_router_allocator #(
     `ALCOR_IMPLIES(a_given_requested, taken[x], (given[x] & ~try) == '0)
   end
 
+`ifdef ALCOR_PROVE_ROUTER_CREDITS
+  `include "switch_router_credits_properties.svh"
+`endif
+
 endmodule
