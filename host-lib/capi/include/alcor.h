@@ -122,7 +122,8 @@ enum alcor_error
      */
     ALCOR_ERR_CAPABILITY = 16,
     /**
-     * The boards can't be reached, or their driver or simulator failed.
+     * The boards can't be reached, another program has reset one, a link between them is lost, or
+     * their driver or simulator failed.
      */
     ALCOR_ERR_BOARD = 20,
     /**

@@ -47,7 +47,8 @@ pub enum alcor_error {
     /// The boards lack a block that the call needs.
     ALCOR_ERR_CAPABILITY = 16,
 
-    /// The boards can't be reached, or their driver or simulator failed.
+    /// The boards can't be reached, another program has reset one, a link between them is lost, or
+    /// their driver or simulator failed.
     ALCOR_ERR_BOARD = 20,
     /// The hardware has answered with contradictions.
     ALCOR_ERR_HARDWARE = 21,

@@ -30,7 +30,9 @@ pub(super) struct Watch {
     /// Time of the last look or of the begin of a later wait.
     last: Cycle,
     next: Cycle,
-    /// Time of the first look at which some link was down.
+    /// Time of the last look.
+    looked: Cycle,
+    /// Time of the first look at which some link was down, if one was down at each look since.
     down: Option<Cycle>,
 }
 
@@ -70,6 +72,7 @@ impl Progress {
             pause: PAUSE.map(|pause| pause * clock),
             last: Cycle(0),
             next: Cycle(0),
+            looked: Cycle(0),
             down: None,
         });
         Ok(())
@@ -142,6 +145,12 @@ impl Progress {
         if !goes_on || self.read_board(PLACE)? != watch.run {
             return Err(self.board_reset());
         }
+        // After a time without looks, as while the rank computes, nothing is known of the links before.
+        let most = watch.pause[1];
+        let gap = now
+            .0
+            .saturating_sub(std::mem::replace(&mut watch.looked, now).0);
+        watch.down = watch.down.filter(|_| gap <= 4 * most);
         let mut is_down = false;
         for (number, board) in &watch.boards {
             for &port in watch.ports.get(*number as usize).into_iter().flatten() {
