@@ -406,6 +406,22 @@ fn messages_with_queue_pairs_are_as_measured() {
         assert_eq!(rate["measured"].as_f64(), Some(1000.0));
         assert_eq!(rate["limit"].as_f64(), Some(1000.0));
         assert!(README.contains(&format!("is 1,000, its limit (`--config '{config}'`)")));
+
+        let config = "ring4?RANKS=8";
+        let names = [
+            "incast-credits",
+            "incast-go-back-n",
+            "incast-go-back-n-refused",
+        ];
+        let rows = names.join(",");
+        let figures = measure(&["messages", "--config", config, "--rows", &rows]);
+        let shown =
+            names.map(|name| format!("{:.1}", figures[name]["measured"].as_f64().expect(name)));
+        assert_eq!(shown, ["45.8", "45.8", "2.0"]);
+        assert!(README.contains(
+            "31 ranks that send to one at the same time take 45.8 cycles a message in both"
+        ));
+        assert!(README.contains(&format!("`alcor bench messages --config '{config}'`")));
     }
 }
 
