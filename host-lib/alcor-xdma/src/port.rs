@@ -55,8 +55,6 @@ pub(crate) struct XdmaPort {
     enabled: Causes,
     /// The board's clock at its last read.
     clock: Cycle,
-    /// The clock was set back: the board was reset. A deadline of the time before may never come, so all waits end at once.
-    is_set_back: bool,
     has_left: bool,
     /// Whether this port survives deaths of other ranks; `None` before the first call of
     /// [`Port::deaths`].
@@ -97,7 +95,6 @@ impl XdmaPort {
             event: card.event(rank.0)?,
             enabled: Causes::NONE,
             clock: Cycle(0),
-            is_set_back: false,
             has_left: false,
             survives: None,
             board,
@@ -153,7 +150,7 @@ impl XdmaPort {
             if now >= next_clock {
                 let cycle = self.now()?;
                 // A cause may have been raised since the last read.
-                is_late = cycle >= deadline || self.is_set_back;
+                is_late = cycle >= deadline;
                 let cycles = deadline.0.saturating_sub(cycle.0);
                 let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
                 now = Instant::now();
@@ -335,7 +332,11 @@ impl Port for XdmaPort {
             let low = self.read_board32(PageOffset(CYCLE_LO))?;
             if self.read_board32(PageOffset(CYCLE_HI))? == high {
                 let cycle = Cycle(u64::from(high) << 32 | u64::from(low));
-                self.is_set_back |= cycle < self.clock;
+                // A reset sets the clock back, so a deadline of the time before may never come.
+                if cycle < self.clock {
+                    let board = alcor::Board::name(&*self.board).to_owned();
+                    return Err(Error::BoardReset { board });
+                }
                 self.clock = cycle;
                 return Ok(cycle);
             }

@@ -351,16 +351,13 @@ pub enum Error {
         /// State of the link ends, if this process has boards with link ends.
         links: Arc<Vec<LinkState>>,
     },
-    /// Another program has reset a board of the run, on whose rank a call was waiting.
+    /// Another program has reset the rank's board during the run.
     #[error(
-        "{rank}: board {board} was reset by another program during the run, so the run is over; let no other program use the boards of a run, then run again"
+        "{board}: another program reset the board during the run, so the run is over; let no other program use the boards of a run, then run again"
     )]
-    #[non_exhaustive]
     BoardReset {
-        /// The waiting rank.
-        rank: GlobalRank,
-        /// The number of its board in the run.
-        board: u32,
+        /// The board.
+        board: String,
     },
     /// Nothing will pass on a link between boards of the run, or has passed for longer than
     /// [`Options::lost_link_after`](crate::Options::lost_link_after).

@@ -18,6 +18,8 @@ const PAUSE: [u64; 2] = [1, 100];
 
 /// The state of the watch.
 pub(super) struct Watch {
+    /// The rank's own board.
+    home: Arc<dyn Board>,
     /// The boards that this process has, with their numbers.
     boards: Vec<(u32, Arc<dyn Board>)>,
     /// Link ports of a board that lead to another board of the run, by number of the board.
@@ -27,10 +29,8 @@ pub(super) struct Watch {
     /// Maximum time for which a link may be down.
     limit: Option<u64>,
     pause: [u64; 2],
-    /// Time of the last look or of the begin of a later wait.
-    last: Cycle,
+    /// Times of the next look and of the last one.
     next: Cycle,
-    /// Time of the last look.
     looked: Cycle,
     /// Time of the first look at which some link was down, if one was down at each look since.
     down: Option<Cycle>,
@@ -44,7 +44,7 @@ impl Progress {
         }
         let run = self.read_board(PLACE)?;
         if place::BOARD.get(run) != self.board || place::RANKS.get(run) < self.nprocs {
-            return Err(self.board_reset());
+            return Err(board_reset(&*home));
         }
         let boards = self.nprocs.div_ceil(self.info.ranks);
         let topology = &options.topology;
@@ -64,25 +64,18 @@ impl Progress {
         self.watch = Some(Watch {
             boards: match &self.cluster {
                 Some(cluster) => (0..boards).zip(cluster.boards().iter().cloned()).collect(),
-                None => vec![(self.board, home)],
+                None => vec![(self.board, Arc::clone(&home))],
             },
+            home,
             ports: (0..boards).map(ports).collect(),
             run,
             limit: limit.map(|limit| u64::try_from(limit).unwrap_or(u64::MAX)),
             pause: PAUSE.map(|pause| pause * clock),
-            last: Cycle(0),
             next: Cycle(0),
             looked: Cycle(0),
             down: None,
         });
         Ok(())
-    }
-
-    fn board_reset(&self) -> Error {
-        Error::BoardReset {
-            rank: self.me,
-            board: self.board,
-        }
     }
 
     /// Whether the rank's board was reset during the run.
@@ -95,9 +88,7 @@ impl Progress {
 
     /// The rank's own board, if it is watched.
     pub(crate) fn home(&self) -> Option<Arc<dyn Board>> {
-        let mut boards = self.watch.as_ref()?.boards.iter();
-        let (_, home) = boards.find(|(number, _)| *number == self.board)?;
-        Some(Arc::clone(home))
+        self.watch.as_ref().map(|watch| Arc::clone(&watch.home))
     }
 
     /// Time of the next look in a wait that began at `began`.
@@ -105,7 +96,6 @@ impl Progress {
         let Some(watch) = &mut self.watch else {
             return Cycle(u64::MAX);
         };
-        watch.last = watch.last.max(began);
         // Short waits need no look.
         watch.next = watch
             .next
@@ -113,37 +103,26 @@ impl Progress {
         watch.next
     }
 
-    /// Begins a wait. If the board was reset since the last one, so that its clock is behind, a look is due.
-    pub(super) fn watch_clock(&mut self, now: Cycle) {
-        if let Some(watch) = &mut self.watch
-            && now < watch.last
-        {
-            (watch.last, watch.next) = (now, now);
-        }
-    }
-
     /// Looks at the boards if it is time, in a wait that began at `began`.
     pub(super) fn watch_boards(&mut self, began: Cycle, now: Cycle) -> Result<()> {
-        // The clock of a board begins anew with its reset.
-        let goes_on = began <= now && self.watch.as_ref().is_none_or(|watch| watch.last <= now);
-        if goes_on && now < self.next_watch(began) {
+        if now < self.next_watch(began) {
             return Ok(());
         }
         let Some(mut watch) = self.watch.take() else {
             return Ok(());
         };
-        let looked = self.look_at_boards(&mut watch, goes_on, now);
+        let looked = self.look_at_boards(&mut watch, now);
         let [least, most] = watch.pause;
         let pause = (now.0.saturating_sub(began.0) / 8).clamp(least, most);
-        (watch.last, watch.next) = (now, Cycle(now.0.saturating_add(pause)));
+        watch.next = Cycle(now.0.saturating_add(pause));
         self.watch = Some(watch);
         looked
     }
 
-    fn look_at_boards(&mut self, watch: &mut Watch, goes_on: bool, now: Cycle) -> Result<()> {
+    fn look_at_boards(&mut self, watch: &mut Watch, now: Cycle) -> Result<()> {
         let rank = self.me;
-        if !goes_on || self.read_board(PLACE)? != watch.run {
-            return Err(self.board_reset());
+        if self.read_board(PLACE)? != watch.run {
+            return Err(board_reset(&*watch.home));
         }
         // After a time without looks, as while the rank computes, nothing is known of the links before.
         let most = watch.pause[1];
@@ -172,4 +151,9 @@ impl Progress {
         watch.down = is_down.then_some(watch.down.unwrap_or(now));
         Ok(())
     }
+}
+
+fn board_reset(board: &dyn Board) -> Error {
+    let board = board.name().to_owned();
+    Error::BoardReset { board }
 }

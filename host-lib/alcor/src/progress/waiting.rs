@@ -316,7 +316,6 @@ impl Progress {
     /// Returns the present time, and the deadline of a wait that begins now.
     pub(crate) fn deadline(&mut self) -> Result<(Cycle, Cycle)> {
         let now = self.port.now()?;
-        self.watch_clock(now);
         Ok((now, Cycle(now.0.saturating_add(self.patience()))))
     }
 

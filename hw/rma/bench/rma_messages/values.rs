@@ -2,12 +2,22 @@
 
 use super::*;
 
+/// Queues commands with their operands.
+fn post(bench: &mut Bench, at: usize, commands: &[(Opcode, u32)]) {
+    for &(opcode, operand) in commands {
+        bench.command(at, opcode, operand);
+    }
+}
+
 /// A put from beyond node memory. The rank refuses it.
 fn refused_put(bench: &mut Bench, at: usize) {
-    bench.command(at, Opcode::XLaddr, NODE_BYTES);
-    bench.command(at, Opcode::XLength, 4);
     let commit = x_commit::DPID.put(1 - at as u32) | x_commit::ID.put(1_000);
-    bench.command(at, Opcode::XPut, commit);
+    let commands = [
+        (Opcode::XLaddr, NODE_BYTES),
+        (Opcode::XLength, 4),
+        (Opcode::XPut, commit),
+    ];
+    post(bench, at, &commands);
 }
 
 /// Registers or removes a window of all ranks. Returns their results.
@@ -100,7 +110,7 @@ fn rma_messages_offsets() {
             let offset = 1 << bit;
             let data = bench.bytes(at, SENDS, 4);
             let before = bench.nodes[other].memory.clone();
-            for (opcode, operand) in [
+            let commands = [
                 (Opcode::XWindow, WINDOW),
                 (Opcode::XLaddr, SENDS),
                 (Opcode::XLength, 4),
@@ -109,9 +119,8 @@ fn rma_messages_offsets() {
                     Opcode::XPut,
                     x_commit::DPID.put(other as u32) | x_commit::ID.put(1_000),
                 ),
-            ] {
-                bench.command(at, opcode, operand);
-            }
+            ];
+            post(&mut bench, at, &commands);
             bench.drain();
             let is_within = offset < 0x1000;
             let status = if is_within {
@@ -149,7 +158,7 @@ fn rma_messages_after_atomic() {
         bench.drain();
         let place = WINDOW + 4 * round as u32;
         let old = bench.load(other, place);
-        for (opcode, operand) in [
+        let commands = [
             (Opcode::XWindow, WINDOW),
             (Opcode::XOffset, 4 * round as u32),
             (Opcode::XOperand, 5),
@@ -157,9 +166,8 @@ fn rma_messages_after_atomic() {
                 Opcode::XAdd,
                 x_commit::DPID.put(other as u32) | x_commit::ID.put(1_000),
             ),
-        ] {
-            bench.command(at, opcode, operand);
-        }
+        ];
+        post(&mut bench, at, &commands);
         bench.drain();
         assert_eq!(bench.load(other, place), old.wrapping_add(5));
         let receive = [other as u32, CONTEXT, TAG, 2];
