@@ -21,11 +21,12 @@ const COMPLETE: [&str; 7] = [
 ];
 
 /// Errors that backends make.
-const MADE_BY_BACKENDS: [&str; 12] = [
+const MADE_BY_BACKENDS: [&str; 13] = [
     "BadNodeAddress",
     "BadOption",
     "Board",
     "BoardBusy",
+    "BoardReset",
     "DeadLink",
     "Deadlock",
     "NoSuchRank",
