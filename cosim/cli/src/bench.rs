@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use alcor::{Board, Job, Rank};
+use alcor::{Board, FlowControl, Job, Options, Rank};
 use alcor_abi::board::capabilities;
 use alcor_cosim::{Profile, SimBoard, SimCluster};
 use alcor_paper::collectives::{self, Network, Op, Path, Plan};
@@ -126,7 +126,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = profile_by_name())]
     profile: Option<Profile>,
     /// Also draw the exchange of `bench rma`, the queues of `bench alpu`, the bandwidth of
-    /// `bench messages`, the latency of `bench modes`, or the rows of `bench collectives`, into this SVG file
+    /// `bench messages`, or the rows of `bench modes` or of `bench collectives`, into this SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]
@@ -406,7 +406,13 @@ impl Args {
             None => ("u280", vec!["ring2", "ring4", "torus8"]),
         };
         let mut rows = Vec::new();
-        for (links, protocol) in [("phits", ""), ("frames", "+frames")] {
+        let credits = Options::default();
+        let refusals = credits.flow_control(FlowControl::GoBackN);
+        for (links, options, protocol) in [
+            ("phits", credits, ""),
+            ("frames", credits, "+frames"),
+            ("phits", refusals, "+go-back-n"),
+        ] {
             for mode in Mode::ALL {
                 let name = format!("{}{protocol}", mode.name());
                 let boards = |config: &str| {
@@ -416,8 +422,9 @@ impl Args {
                     Ok::<_, Error>(mode.over(cluster.cluster()?))
                 };
                 let is_wanted = |row: &str| self.wants(row);
-                let mut found = modes::messages(boards(pair)?, is_wanted)?;
-                for group in &groups {
+                let mut found = modes::messages(boards(pair)?, options, is_wanted)?;
+                // Collectives send no messages, so the flow control of messages leaves them as they are.
+                for group in groups.iter().filter(|_| options == credits) {
                     found.extend(modes::collectives(boards(group)?, is_wanted)?);
                 }
                 rows.extend(found.into_iter().map(|row| row.of(&name)));

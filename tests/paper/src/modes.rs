@@ -1,10 +1,11 @@
 //! Two ways to learn of the end of an operation: completions in host memory, or an interrupt for each.
 //!
 //! The measurements follow figures 4 to 9 of the `SeaStar` paper (Brightwell et al. 2006), which compares
-//! Portals on the card with Portals in the host's interrupt handler. Here, the hardware matches messages
-//! in both modes; the modes differ in the completion alone. Figures 10 and 11 of the paper, the parts of a
-//! message's time and the latency over the length of a queue, are those of `alcor timeline` and of
-//! [`crate::queues`].
+//! Portals on the card with Portals in the host's interrupt handler, each without and with the paper's
+//! protocol against exhaustion, which is [`FlowControl::GoBackN`](alcor::FlowControl::GoBackN). Here, the
+//! hardware matches messages in both modes; the modes differ in the completion alone. Figures 10 and 11 of
+//! the paper, the parts of a message's time and the latency over the length of a queue, are those of
+//! `alcor timeline` and of [`crate::queues`].
 //!
 //! Simulated time stands still while host code runs, as in [`crate::path`].
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use alcor::{
     Board, BoardLayer, Cluster, Communicator, GlobalRank, HostRing, Job, LocalRank, Operation,
-    Port, PortLayer, Rank, Request, Result,
+    Options, Port, PortLayer, Rank, Request, Result,
 };
 
 use crate::path::{ROUNDS, check, pattern, ping_pong};
@@ -83,7 +84,7 @@ impl PortLayer for InterruptingPort {
 }
 
 /// Lengths of the rows over size, in bytes.
-const SIZES: [usize; 6] = [8, 64, 256, 1024, 8192, 65536];
+const SIZES: [usize; 7] = [8, 64, 256, 1024, 8192, 65536, 262_144];
 /// Receives that are posted before a stream, and messages of the stream.
 const WINDOW: usize = 64;
 /// Maximum length of a stream in bytes.
@@ -91,29 +92,41 @@ const STREAM: usize = 1 << 18;
 /// Elements of a collective: 16 bytes, as in figure 9 of the paper.
 const ELEMENTS: usize = 2;
 
-/// Measures messages between a rank and the same rank of the next board: latency, and streams in one
-/// direction and in both; the rows whose names `is_wanted` accepts.
+/// Measures messages between a rank and the same rank of the next board: latency and bandwidth of a
+/// ping-pong (figures 4 and 5 of the paper), and streams in one direction and in both (figures 6 and 7);
+/// the rows whose names `is_wanted` accepts.
 ///
 /// # Errors
 /// When a rank fails, or data is wrong.
 pub fn messages(
     boards: Cluster,
+    options: Options,
     is_wanted: impl Fn(&str) -> bool,
 ) -> std::result::Result<Vec<Row>, MeasureError> {
     let count = boards.boards().len() as u32;
-    let job = Job::new(boards)?;
+    let job = Job::with_options(boards, options)?;
     let micros = |cycles: u64| cycles as f64 * 1e3 / f64::from(job.info().clock_khz);
     let peer = job.ranks() / count;
     let mut rows = Vec::new();
     for bytes in SIZES {
-        let name = format!("latency-{bytes}");
-        if !is_wanted(&name) {
+        let names = ["latency", "bandwidth"].map(|kind| format!("{kind}-{bytes}"));
+        if !names.iter().any(|name| is_wanted(name)) {
             continue;
         }
         let cycles = job.run(job.ranks(), |rank| ping_pong(rank, peer, bytes))?[0];
-        rows.push(
-            Row::new(name, micros(cycles) / (2 * ROUNDS) as f64)
-                .note("us, half a round trip, from host memory to host memory"),
+        let half = micros(cycles) / (2 * ROUNDS) as f64;
+        let figures = [
+            (
+                half,
+                "us, half a round trip, from host memory to host memory",
+            ),
+            (bytes as f64 / half, "MB/s of the same ping-pong"),
+        ];
+        let found = names.into_iter().zip(figures);
+        rows.extend(
+            found
+                .filter(|(name, _)| is_wanted(name))
+                .map(|(name, (figure, note))| Row::new(name, figure).note(note)),
         );
     }
     for (kind, is_bidirectional) in [("stream", false), ("bidirectional", true)] {
@@ -135,8 +148,8 @@ pub fn messages(
     Ok(rows)
 }
 
-/// Measures barrier, allreduce, reduce and allgather over all ranks: the rows whose names `is_wanted`
-/// accepts.
+/// Measures barrier (figure 8 of the paper), allreduce, reduce and allgather (figure 9) over all ranks: the
+/// rows whose names `is_wanted` accepts.
 ///
 /// # Errors
 /// When a rank fails, or data is wrong.

@@ -42,7 +42,7 @@ pub fn all(report: &Report) -> Result<Vec<Picture>, PlotError> {
             ("Bandwidth: bytes a cycle over size", bandwidth(report)),
         ],
         "modes" => vec![(
-            "Latency of a message: microseconds over size",
+            "Messages over size and collectives over boards, in both modes",
             modes(report),
         )],
         "collectives" => vec![("Cycles over size", collectives(report))],
@@ -162,23 +162,23 @@ pub fn latency(report: &Report) -> Result<String, PlotError> {
     .draw(("ping-pong-<bytes>", "messages"))
 }
 
-/// Draws the latency of messages in both modes, without and with the protocol of the links, as an SVG:
-/// microseconds over size.
+/// Draws the rows of both modes, without and with protocols, as an SVG with a panel for each of figures 4
+/// to 8, and three for figure 9, of the `SeaStar` paper (Brightwell et al. 2006).
 ///
 /// # Errors
 /// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn modes(report: &Report) -> Result<String, PlotError> {
-    Chart {
-        caption: "Half of a round trip between two boards",
-        x: "bytes of a message",
-        y: "microseconds",
-        legend: SeriesLabelPosition::UpperLeft,
-        colours: &[RED, PALE_RED, BLUE, PALE_BLUE],
-        ranges: None,
-        is_linear: false,
-        curves: by_size(report, &[("latency", "latency")]),
+    let panels: Vec<(&ModePanel, Vec<Curve>)> = MODE_PANELS
+        .iter()
+        .map(|panel| (panel, by_size(report, &[(panel.kind, "")])))
+        .filter(|(_, curves)| !curves.is_empty())
+        .collect();
+    if panels.is_empty() {
+        return Err(PlotError::NoRows("latency-<bytes>", "modes"));
     }
-    .draw(("latency-<bytes>", "modes"))
+    let mut svg = String::new();
+    draw_modes(&panels, &mut svg).map_err(|error| PlotError::Draw(error.to_string()))?;
+    Ok(svg)
 }
 
 /// Draws the bandwidth of messages as an SVG: bytes per cycle over size, and the bound of a stream.
@@ -331,7 +331,8 @@ impl Chart<'_> {
         if let Some([x, y]) = self.ranges {
             return self.draw_on(svg, (x.0..x.1).log_scale(), (y.0..y.1).log_scale());
         }
-        let (x, y) = (self.extent(|point| point.0), self.extent(|point| point.1));
+        let x = extent(&self.curves, |point| point.0);
+        let y = extent(&self.curves, |point| point.1);
         if self.is_linear {
             return self.draw_on(svg, 0.0..x.1 + 1.0, 0.0..1.1 * y.1);
         }
@@ -342,13 +343,6 @@ impl Chart<'_> {
         } else {
             self.draw_on(svg, x, 0.0..1.1 * y.1)
         }
-    }
-
-    /// Minimum and maximum of the positive coordinates.
-    fn extent(&self, of: fn(&Point) -> f64) -> (f64, f64) {
-        let values = || self.curves.iter().flat_map(|curve| &curve.points).map(of);
-        let least = values().fold(f64::INFINITY, f64::min).max(0.001);
-        (least, values().fold(least, f64::max))
     }
 
     fn draw_on<X, Y>(&self, svg: &mut String, x: X, y: Y) -> Result<(), Box<dyn std::error::Error>>
@@ -396,6 +390,13 @@ impl Chart<'_> {
         drop(area);
         Ok(())
     }
+}
+
+/// Minimum and maximum of the positive coordinates.
+fn extent(curves: &[Curve], of: fn(&Point) -> f64) -> (f64, f64) {
+    let values = || curves.iter().flat_map(|curve| &curve.points).map(of);
+    let least = values().fold(f64::INFINITY, f64::min).max(0.001);
+    (least, values().fold(least, f64::max))
 }
 
 /// A number with thousands separators. Small numbers that are not whole have one decimal.
@@ -861,30 +862,148 @@ fn draw_panel(
     bytes: f64,
     cycles: (f64, f64),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let mut chart = ChartBuilder::on(place)
-        .caption(panel.op.name(), ("sans-serif", 15))
-        .margin(8)
-        .margin_right(18)
-        .x_label_area_size(34)
-        .y_label_area_size(52)
-        .build_cartesian_2d(
-            (4f64..bytes).log_scale().base(4.0),
-            (cycles.0..cycles.1).log_scale(),
-        )?;
-    chart
-        .configure_mesh()
-        .x_desc("bytes")
-        .y_desc("cycles")
-        .x_labels(5)
-        .x_label_formatter(&|&bytes| short_bytes(bytes))
-        .y_label_formatter(&|cycles| grouped(*cycles))
-        .light_line_style(WHITE)
-        .draw()?;
-    for (_, points, colour) in panel.curves() {
-        chart.draw_series(
-            LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(2),
+    let curves = panel.curves();
+    Small {
+        caption: panel.op.name(),
+        x: ("bytes", (4.0, bytes), 4.0),
+        y: ("cycles", cycles),
+    }
+    .draw(
+        place,
+        curves.iter().map(|&(_, points, colour)| (points, colour)),
+    )
+}
+
+/// A panel of a picture with many. Both axes are logarithmic.
+struct Small<'a> {
+    caption: &'a str,
+    /// Description, range and base of the horizontal axis.
+    x: (&'a str, Point, f64),
+    /// Description and range of the vertical axis.
+    y: (&'a str, Point),
+}
+
+impl Small<'_> {
+    fn draw<'a>(
+        &self,
+        place: &Place<'_>,
+        curves: impl Iterator<Item = (&'a [Point], RGBColor)>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let ((x, (left, right), base), (y, (low, high))) = (self.x, self.y);
+        let mut chart = ChartBuilder::on(place)
+            .caption(self.caption, ("sans-serif", 15))
+            .margin(8)
+            .margin_right(18)
+            .x_label_area_size(34)
+            .y_label_area_size(52)
+            .build_cartesian_2d(
+                (left..right).log_scale().base(base),
+                (low..high).log_scale(),
+            )?;
+        chart
+            .configure_mesh()
+            .x_desc(x)
+            .y_desc(y)
+            .x_labels(5)
+            .x_label_formatter(&|&x| short_bytes(x))
+            .y_label_formatter(&|y| grouped(*y))
+            .light_line_style(WHITE)
+            .draw()?;
+        for (points, colour) in curves {
+            chart.draw_series(
+                LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(2),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A panel of the picture of both modes.
+struct ModePanel {
+    /// Kind of the rows.
+    kind: &'static str,
+    caption: &'static str,
+    x: &'static str,
+    y: &'static str,
+}
+
+const MODE_PANELS: [ModePanel; 8] = {
+    const fn panel(
+        kind: &'static str,
+        caption: &'static str,
+        x: &'static str,
+        y: &'static str,
+    ) -> ModePanel {
+        ModePanel {
+            kind,
+            caption,
+            x,
+            y,
+        }
+    }
+    [
+        panel("latency", "Half of a round trip", "bytes", "us"),
+        panel("bandwidth", "Ping-pong", "bytes", "MB/s"),
+        panel("stream", "Stream", "bytes", "MB/s"),
+        panel("bidirectional", "Both ways, each", "bytes", "MB/s"),
+        panel("barrier", "Barrier", "boards", "us"),
+        panel("allreduce-16", "Allreduce of 16 bytes", "boards", "us"),
+        panel("reduce-16", "Reduce of 16 bytes", "boards", "us"),
+        panel("allgather-16", "Allgather of 16 bytes", "boards", "us"),
+    ]
+};
+
+/// Colours of modes and protocols, in the order of their names.
+const MODE_COLOURS: [RGBColor; 6] = [RED, PALE_RED, ORANGE, BLUE, PALE_BLUE, GREEN];
+
+fn draw_modes(
+    panels: &[(&ModePanel, Vec<Curve>)],
+    svg: &mut String,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let rows = panels.len().div_ceil(COLUMNS);
+    let size = (COLUMNS as u32 * PANEL.0, HEADING + rows as u32 * PANEL.1);
+    let area = SVGBackend::with_string(svg, size).into_drawing_area();
+    area.fill(&WHITE)?;
+    // The same curve has the same colour in each panel.
+    let mut names: Vec<&str> = Vec::new();
+    for curve in panels.iter().flat_map(|(_, curves)| curves) {
+        if !names.contains(&&*curve.name) {
+            names.push(&curve.name);
+        }
+    }
+    names.sort_unstable();
+    let colour = |name: &str| {
+        let place = names.iter().position(|&known| known == name);
+        MODE_COLOURS[place.unwrap_or_default() % MODE_COLOURS.len()]
+    };
+    let (heading, body) = area.split_vertically(HEADING);
+    for (at, name) in (0..).zip(&names) {
+        let (x, y) = (20 + 195 * at, HEADING as i32 / 2);
+        heading.draw(&PathElement::new(
+            [(x, y), (x + 26, y)],
+            colour(name).stroke_width(2),
+        ))?;
+        let name = name.trim_end_matches(": ").to_owned();
+        heading.draw(&Text::new(name, (x + 34, y - 7), ("sans-serif", 15)))?;
+    }
+    for ((panel, curves), place) in panels.iter().zip(&body.split_evenly((rows, COLUMNS))) {
+        let x = extent(curves, |point| point.0);
+        let y = extent(curves, |point| point.1);
+        Small {
+            caption: panel.caption,
+            x: (panel.x, (0.8 * x.0, 1.25 * x.1), 2.0),
+            y: (panel.y, (0.8 * y.0, 1.3 * y.1)),
+        }
+        .draw(
+            place,
+            curves
+                .iter()
+                .map(|curve| (&*curve.points, colour(&curve.name))),
         )?;
     }
+    area.present()?;
+    drop((heading, body));
+    drop(area);
     Ok(())
 }
 
@@ -1031,6 +1150,8 @@ mod tests {
         assert_eq!(messages.len(), 2, "{messages:?}");
         assert_eq!(titles("messages", &["rate-pair", "send-8"]).len(), 0);
         assert_eq!(titles("collectives", &["bcast-8"]), ["Cycles over size"]);
+        assert_eq!(titles("modes", &["barrier-2", "latency-8"]).len(), 1);
+        assert_eq!(titles("modes", &["else-2"]).len(), 0);
         assert_eq!(titles("host", &["put-8-memory"]), Vec::<String>::new());
         assert_eq!(titles("rma", &[]), Vec::<String>::new());
     }
@@ -1068,6 +1189,26 @@ mod tests {
             two.contains("mpi2: limit") && two.contains("rma2-wide: stream of 64"),
             "{two}"
         );
+    }
+
+    #[test]
+    fn modes_have_a_panel_for_each_kind_and_one_name_for_each_curve() {
+        let rows = ["latency-8", "latency-64", "barrier-2"].map(|name| Row::new(name, 3.0));
+        let rows = rows
+            .iter()
+            .flat_map(|row| ["nic", "host+frames"].map(|mode| row.clone().of(mode)));
+        let picture = modes(&report(rows.collect())).unwrap();
+        for (text, count) in [
+            ("Half of a round trip", 1),
+            ("Barrier", 1),
+            ("Stream", 0),
+            ("\nnic\n", 1),
+            ("\nhost+frames\n", 1),
+        ] {
+            assert_eq!(picture.matches(text).count(), count, "{text}: {picture}");
+        }
+        // One barrier and two latencies, in each mode.
+        assert_eq!(picture.matches("<circle").count(), 6, "{picture}");
     }
 
     #[test]
