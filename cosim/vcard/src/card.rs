@@ -584,6 +584,59 @@ mod tests {
         assert_eq!((data, asked), ([3, 4, 0xff, 0xff, 0xff, 0xff], vec![0, 4]));
     }
 
+    /// Compares the virtual card with the properties of XDMA in the build for the U280.
+    #[test]
+    fn the_card_is_that_of_the_build() {
+        let script = include_str!("../../../hw/board/u280/build.tcl");
+        let (_, properties) = script
+            .split_once("ip xdma 4.1 xdma_u280 [dict create")
+            .unwrap();
+        let (properties, _) = properties.split_once(']').unwrap();
+        let given = |name: &str| {
+            let line = properties
+                .lines()
+                .find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(' '));
+            let value = line.unwrap_or_else(|| panic!("build.tcl does not set {name}"));
+            value.trim_end_matches('\\').trim()
+        };
+        let hex = |name: &str| u32::from_str_radix(given(name), 16).unwrap();
+        let shape = Shape::default();
+        let mut bars = [Bar::default(); 6];
+        bars[BYPASS_BAR] = Bar {
+            bytes: 1 << 23,
+            is_wide: true,
+        };
+        let space = Space::new(&bars, shape.vectors());
+        let word = |at: u64| {
+            let mut bytes = [0; 4];
+            space.read(at, &mut bytes);
+            u32::from_le_bytes(bytes)
+        };
+        assert_eq!(word(0) >> 16, hex("pf0_device_id"));
+        // Linux offers a write-combining mapping of prefetchable BARs alone.
+        assert_eq!(word(0x10 + 4 * BYPASS_BAR as u64) & 0xf, 0xc);
+        assert_eq!(given("axi_bypass_prefetchable"), "true");
+        assert_eq!(given("axi_bypass_64bit_en"), "true");
+        assert_eq!(given("pf0_msix_enabled"), "true");
+        assert_eq!(shape.vectors() - 1, hex("pf0_msix_cap_table_size"));
+        assert_eq!(xdma::MSIX_TABLE, hex("pf0_msix_cap_table_offset"));
+        assert_eq!(xdma::MSIX_PENDING, hex("pf0_msix_cap_pba_offset"));
+        for table in ["pf0_msix_cap_table_bir", "pf0_msix_cap_pba_bir"] {
+            assert_eq!(given(table), format!("BAR_{CORE_BAR}"));
+        }
+        for channels in ["xdma_rnum_chnl", "xdma_wnum_chnl"] {
+            assert_eq!(given(channels), CHANNELS.to_string());
+        }
+        // A digit for each channel, the first one last.
+        let bypassed = given("dsc_bypass_wr")
+            .chars()
+            .rev()
+            .position(|bit| bit == '1');
+        assert_eq!(bypassed, Some(COPY_CHANNEL as usize));
+        assert_eq!(given("axilite_master_scale"), "Kilobytes");
+        assert_eq!(given("axilite_master_size"), (USER_BYTES >> 10).to_string());
+    }
+
     #[test]
     fn bursts_end_at_pages() {
         let found: Vec<_> = bursts(4094, 4100).collect();

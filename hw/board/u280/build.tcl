@@ -165,14 +165,17 @@ ip xdma 4.1 xdma_u280 [dict create \
   axist_bypass_scale Megabytes \
   axist_bypass_size $memory_bar \
   axi_bypass_64bit_en true \
-  axi_bypass_prefetchable false \
+  axi_bypass_prefetchable true \
   pciebar2axibar_axist_bypass 0x0000000000000000 \
   dsc_bypass_wr 0010 \
   pf0_device_id 903F \
   pf0_msi_enabled false \
   pf0_msix_enabled true \
+  pf0_msix_cap_table_size 01F \
   pf0_msix_cap_table_bir BAR_1 \
+  pf0_msix_cap_table_offset 00008000 \
   pf0_msix_cap_pba_bir BAR_1 \
+  pf0_msix_cap_pba_offset 00008FE0 \
   pf0_interrupt_pin NONE \
   cfg_mgmt_if false]
 

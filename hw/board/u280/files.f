@@ -1,4 +1,5 @@
 board/u280/rtl/dma_join.sv
+board/u280/rtl/read_order.sv
 board/u280/rtl/slr_axi.sv
 board/u280/rtl/lite_split.sv
 board/u280/rtl/links_registers.sv

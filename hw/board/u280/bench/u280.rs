@@ -1,5 +1,5 @@
-//! Alcor's own logic in the top of the Alveo U280: the splitter of the register BAR, the page of
-//! the links, interrupts.
+//! Alcor's own logic in the top of the Alveo U280: the order of reads behind writes, the splitter of the
+//! register BAR, the page of the links, interrupts.
 
 use std::collections::VecDeque;
 
@@ -539,6 +539,169 @@ fn u280_dma_join() {
     for master in &masters {
         assert!(master.answers > 100 && master.beats_read > 100);
     }
+}
+
+/// A write of the master of `read_order`, as the block sees it.
+#[derive(Default)]
+struct Write {
+    /// Cycle in which its address or its first beat was offered for the first time.
+    shown: Option<u64>,
+    is_addressed: bool,
+    beats_left: u64,
+    is_answered: bool,
+}
+
+/// No read goes on before the response of a write that was shown before it, or in the same cycle, unless LATER
+/// responses have come since. A read that nothing holds goes on in the next cycle.
+#[test]
+fn u280_read_order() {
+    const LATER: u64 = 20;
+    let mut rng = Random::new("u280_read_order");
+    let mut dut = start("read_order", &[("OPEN", 15), ("LATER", LATER)]);
+    let paces = [
+        Pace::Always,
+        Pace::Chance(0.5),
+        Pace::Chance(0.1),
+        Pace::Bursts { on: 10, off: 10 },
+    ];
+    let (mut reads, mut held, mut by_count) = (0, 0, 0);
+    for round in 0..soak(64) {
+        dut.reset();
+        let mut pace = || paces[rng.random_range(0..paces.len())];
+        let mut addresses = Source::<()>::new(pace());
+        let mut beats = Source::<bool>::new(pace());
+        let mut wanted = Source::<()>::new(pace());
+        let mut sinks: [Sink; 4] = std::array::from_fn(|_| Sink::new(pace()));
+        // In some rounds data comes before its address, or after all data of the last burst.
+        let is_apart = rng.random_bool(0.5);
+        let mut writes: VecDeque<Write> = VecDeque::new();
+        let (mut is_answering, mut answers_since) = (false, 0);
+        // Cycle in which the read under way was offered; whether nothing held it a cycle ago.
+        let (mut shown, mut is_due): (Option<u64>, bool) = (None, false);
+        for _ in 0..1_000 {
+            let now = dut.cycle();
+            if writes.len() < 8 && (round % 2 == 0 || rng.random_bool(0.01)) {
+                let count = rng.random_range(1..5);
+                writes.push_back(Write {
+                    beats_left: count,
+                    ..Write::default()
+                });
+                addresses.push(());
+                for beat in 1..=count {
+                    beats.push(beat == count);
+                }
+            }
+            if wanted.len() < 2 {
+                wanted.push(());
+            }
+            let [aw_ready, w_ready, ar_ready, b_goes] =
+                sinks.each_mut().map(|sink| sink.ready(&mut *rng));
+            let is_whole = |write: &Write| write.is_addressed && write.beats_left == 0;
+            let open = |write: &Write| !write.is_answered;
+            let first = writes.iter().position(open);
+            is_answering |= b_goes && first.is_some_and(|at| is_whole(&writes[at]));
+            let b_ready = rng.random_bool(0.7);
+            let aw = addresses.offer(&mut *rng).is_some();
+            let mut w = beats.offer(&mut *rng).copied();
+            // The place of the next beat's burst, and of the next address.
+            let by_data = writes.iter().position(|write| write.beats_left > 0);
+            let by_address = writes.iter().position(|write| !write.is_addressed);
+            if !is_apart && by_data.is_some() && by_data >= by_address {
+                w = None;
+            }
+            let ar = wanted.offer(&mut *rng).is_some();
+            for (offered, place) in [(aw, by_address), (w.is_some(), by_data)] {
+                if let (true, Some(at)) = (offered, place) {
+                    writes[at].shown.get_or_insert(now);
+                }
+            }
+            if ar && shown.is_none() {
+                (shown, answers_since) = (Some(now), 0);
+            }
+            for (name, value) in [
+                ("aw_valid_i", aw),
+                ("aw_ready_i", aw_ready),
+                ("w_valid_i", w.is_some()),
+                ("w_ready_i", w_ready),
+                ("w_last_i", w.unwrap_or_else(|| rng.random())),
+                ("b_valid_i", is_answering),
+                ("b_ready_i", b_ready),
+                ("ar_valid_i", ar),
+                ("ar_ready_i", ar_ready),
+            ] {
+                dut.drive(name, 1, 0, value);
+            }
+            dut.settle();
+            let goes = dut.look("ar_valid_o", 1, 0) == 1;
+            if ar {
+                let is_taken = dut.look("ar_ready_o", 1, 0) == 1;
+                assert_eq!(is_taken, goes && ar_ready, "cycle {now}");
+            }
+            let mut earlier = writes
+                .iter()
+                .filter(|&write| open(write) && write.shown <= shown);
+            let is_held = earlier.any(|write| write.shown.is_some());
+            if goes {
+                assert!(ar, "cycle {now}: a read that nobody asks for");
+                assert!(
+                    !is_held || answers_since >= LATER,
+                    "cycle {now}: a read passes a write"
+                );
+            }
+            assert!(
+                goes || !ar || !is_due,
+                "cycle {now}: a read waits for nothing"
+            );
+            assert!(
+                goes || !ar || answers_since <= LATER + 1,
+                "cycle {now}: a read waits for ever"
+            );
+            held += u64::from(ar && is_held);
+            if goes && ar_ready {
+                by_count += u64::from(is_held || answers_since >= LATER);
+                reads += 1;
+                shown = None;
+            }
+            let nothing_shown = !aw && w.is_none();
+            is_due = ar && !(goes && ar_ready) && nothing_shown && {
+                let mut shown = writes.iter().filter(|&write| open(write));
+                !shown.any(|write| write.shown.is_some())
+            };
+            if aw
+                && aw_ready
+                && let Some(at) = by_address
+            {
+                writes[at].is_addressed = true;
+            }
+            if w.is_some()
+                && w_ready
+                && let Some(at) = by_data
+            {
+                writes[at].beats_left -= 1;
+            }
+            if is_answering
+                && b_ready
+                && let Some(at) = first
+            {
+                writes[at].is_answered = true;
+                is_answering = false;
+                answers_since += 1;
+            }
+            while writes.front().is_some_and(|write| write.is_answered) {
+                writes.pop_front();
+            }
+            addresses.take(aw && aw_ready);
+            if w.is_some() {
+                beats.take(w_ready);
+            }
+            wanted.take(goes && ar_ready);
+            dut.clock();
+        }
+    }
+    assert!(
+        reads > 1_000 && held > 2_000 && by_count > 20,
+        "{reads} reads, {held} cycles held, {by_count} reads after {LATER} answers"
+    );
 }
 
 /// The channels of `slr_axi`: name, bits of the payload, whether it goes from the host to the core.

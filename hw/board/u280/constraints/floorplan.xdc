@@ -7,7 +7,7 @@
 
 create_pblock slr0
 resize_pblock [get_pblocks slr0] -add {SLR0}
-add_cells_to_pblock [get_pblocks slr0] [get_cells {u_pcie/u_xdma u_pcie/g_master[*].u_dma_width u_pcie/u_dma_join}]
+add_cells_to_pblock [get_pblocks slr0] [get_cells {u_pcie/u_xdma u_pcie/g_master[*].u_dma_width u_pcie/u_dma_join u_pcie/u_*_order}]
 add_cells_to_pblock [get_pblocks slr0] [get_cells {u_pcie/u_reset_host u_pcie/u_irq_host u_pcie/g_irq[*].u_irq}]
 add_cells_to_pblock [get_pblocks slr0] [get_cells {u_pcie/u_lite_slr/u_aw/u_source_* u_pcie/u_lite_slr/u_w/u_source_* u_pcie/u_lite_slr/u_ar/u_source_*}]
 add_cells_to_pblock [get_pblocks slr0] [get_cells {u_pcie/u_lite_slr/u_b/u_sink_* u_pcie/u_lite_slr/u_r/u_sink_*}]

@@ -83,6 +83,7 @@ module u280_pcie #(
   alcor_abi_pkg::lite_request_t lite_host_request;
   alcor_abi_pkg::lite_answer_t lite_host_answer;
   logic [31:0] lite_awaddr, lite_araddr;
+  logic x_lite_arvalid, x_lite_arready;
 
   assign lite_host_request.awaddr = lite_awaddr[17:0];
   assign lite_host_request.araddr = lite_araddr[17:0];
@@ -97,6 +98,7 @@ module u280_pcie #(
   logic [1:0] x_arvalid, x_arready, x_rvalid, x_rready, x_rlast;
   logic [1:0][XdmaDataW-1:0] x_wdata, x_rdata;
   logic [1:0][XdmaDataW/8-1:0] x_wstrb;
+  logic x_bar_arvalid, x_bar_arready;
 
   // Copies into host memory: descriptors of the second channel to the host.
   alcor_abi_pkg::host_copy_t copy;
@@ -178,8 +180,8 @@ module u280_pcie #(
       .m_axib_arprot (x_arprot[0]),
       .m_axib_arlock (x_arlock[0]),
       .m_axib_arcache(x_arcache[0]),
-      .m_axib_arvalid(x_arvalid[0]),
-      .m_axib_arready(x_arready[0]),
+      .m_axib_arvalid(x_bar_arvalid),
+      .m_axib_arready(x_bar_arready),
       .m_axib_rid    (x_rid[0]),
       .m_axib_rdata  (x_rdata[0]),
       .m_axib_rresp  (x_rresp[0]),
@@ -207,12 +209,45 @@ module u280_pcie #(
       .m_axil_bready (lite_host_request.bready),
       .m_axil_araddr (lite_araddr),
       .m_axil_arprot (),
-      .m_axil_arvalid(lite_host_request.arvalid),
-      .m_axil_arready(lite_host_answer.arready),
+      .m_axil_arvalid(x_lite_arvalid),
+      .m_axil_arready(x_lite_arready),
       .m_axil_rdata  (lite_host_answer.rdata),
       .m_axil_rresp  (2'b00),
       .m_axil_rvalid (lite_host_answer.rvalid),
       .m_axil_rready (lite_host_request.rready)
+  );
+
+  // Reads of a BAR behind its writes, as on PCIe. The DMA's reads and writes have no order.
+  read_order u_lite_order (
+      .clk_i     (clk_o),
+      .rst_ni    (rst_n),
+      .aw_valid_i(lite_host_request.awvalid),
+      .aw_ready_i(lite_host_answer.awready),
+      .w_valid_i (lite_host_request.wvalid),
+      .w_ready_i (lite_host_answer.wready),
+      .w_last_i  (1'b1),
+      .b_valid_i (lite_host_answer.bvalid),
+      .b_ready_i (lite_host_request.bready),
+      .ar_valid_i(x_lite_arvalid),
+      .ar_ready_o(x_lite_arready),
+      .ar_valid_o(lite_host_request.arvalid),
+      .ar_ready_i(lite_host_answer.arready)
+  );
+
+  read_order u_bar_order (
+      .clk_i     (clk_o),
+      .rst_ni    (rst_n),
+      .aw_valid_i(x_awvalid[0]),
+      .aw_ready_i(x_awready[0]),
+      .w_valid_i (x_wvalid[0]),
+      .w_ready_i (x_wready[0]),
+      .w_last_i  (x_wlast[0]),
+      .b_valid_i (x_bvalid[0]),
+      .b_ready_i (x_bready[0]),
+      .ar_valid_i(x_bar_arvalid),
+      .ar_ready_o(x_bar_arready),
+      .ar_valid_o(x_arvalid[0]),
+      .ar_ready_i(x_arready[0])
   );
 
   slr_axi #(
