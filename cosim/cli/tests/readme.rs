@@ -348,8 +348,11 @@ fn operations_behind_pcie_are_as_measured() {
     let stream = figures["put-8-stream"]["measured"].as_f64();
     let text = format!("a put takes {:.1} cycles", stream.expect("a figure"));
     assert!(README.contains(&text), "README: {text}");
-    for none in ["put-8-loads", "put-8-transfers", "put-8-interrupts"] {
-        assert_eq!(figures[none]["measured"].as_f64(), Some(0.0), "{none}");
+    for operation in ["put-8", "barrier", "send-recv-8", "allreduce-8"] {
+        for kind in ["loads", "transfers", "interrupts"] {
+            let none = format!("{operation}-{kind}");
+            assert_eq!(figures[&none]["measured"].as_f64(), Some(0.0), "{none}");
+        }
     }
 }
 

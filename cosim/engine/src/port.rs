@@ -16,6 +16,8 @@ use crate::scheduler::{RunOutcome, Scheduler};
 
 /// Cycles by which time moves when a port repeats a read.
 pub const POLL_CYCLES: u64 = 16;
+/// Cycles of a wait without a look at the clock.
+const SPIN_CYCLES: u64 = 4096;
 
 /// Maximum number of register writes of a rank under way.
 pub const PORT_QUEUE: usize = 65_536;
@@ -309,6 +311,15 @@ impl Port for SimPort {
             }
             _ => Ok(Wake::Deadline),
         }
+    }
+
+    /// Behind a host port with latencies, as a card. Else the clock costs nothing.
+    fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>, Error> {
+        if !self.scheduler.has_link() {
+            return Ok(None);
+        }
+        let wake = self.wait(awaited, Cycle(self.now + SPIN_CYCLES))?;
+        Ok(Some(wake).filter(|wake| *wake != Wake::Deadline))
     }
 
     fn now(&mut self) -> Result<Cycle, Error> {

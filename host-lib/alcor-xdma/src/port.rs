@@ -53,8 +53,10 @@ pub(crate) struct XdmaPort {
     event: Event,
     /// Value of IRQ_ENABLE.
     enabled: Causes,
-    /// The board's clock at its last read.
-    clock: Cycle,
+    /// The board's clock at its last read, and the time of the host before that read.
+    clock: (Cycle, Instant),
+    /// The last wait was a spin without a result.
+    has_spun: bool,
     has_left: bool,
     /// Whether this port survives deaths of other ranks; `None` before the first call of
     /// [`Port::deaths`].
@@ -94,7 +96,8 @@ impl XdmaPort {
             from_card: card.c2h(channel(from_card))?,
             event: card.event(rank.0)?,
             enabled: Causes::NONE,
-            clock: Cycle(0),
+            clock: (Cycle(0), Instant::now()),
+            has_spun: false,
             has_left: false,
             survives: None,
             board,
@@ -118,46 +121,56 @@ impl XdmaPort {
         Ok(CardAddr(base + u64::from(at.0)))
     }
 
+    /// Returns the time at which a wait that begins now reads a register.
+    fn next_register(&self) -> Instant {
+        Instant::now() + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY)
+    }
+
+    /// Looks for an awaited cause in the register, which decides. The event is only a flag of the driver.
+    fn look(&mut self, awaited: Causes) -> Result<Option<Wake>> {
+        self.board.check_peers()?;
+        let raised = Causes(self.read(CAUSES)?);
+        Ok(raised.meets(awaited).then_some(Wake::Raised(raised)))
+    }
+
     /// Polls for a while. Then enables the interrupt, and sleeps between polls.
     fn poll_and_sleep(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         let khz = u64::from(self.board.shape().clock_khz);
         let began = Instant::now();
-        // The time of the host at which the clock of the board is read, and not before: three reads
-        // of registers.
+        // Behind a spin, the rank sleeps at once.
+        let spins = if std::mem::take(&mut self.has_spun) {
+            Duration::ZERO
+        } else {
+            SPIN
+        };
+        // The time of the host at which the clock of the board is read, and not before: reads of registers.
         let mut next_clock = began;
-        let mut is_late = false;
-        let mut next_register = began + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
+        let mut next_register = self.next_register();
         loop {
             if awaited.meets(REPORTED) && self.has_entry() {
                 return Ok(Wake::Copied);
             }
-            if !is_late && Instant::now() < next_register {
+            if Instant::now() < next_register {
                 std::hint::spin_loop();
                 continue;
             }
-            next_register =
-                Instant::now() + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
-            self.board.check_peers()?;
-            // The event is only a flag of the driver. The register decides.
-            let raised = Causes(self.read(CAUSES)?);
-            if raised.meets(awaited) {
-                return Ok(Wake::Raised(raised));
-            }
-            if is_late {
-                return Ok(Wake::Deadline);
+            next_register = self.next_register();
+            if let Some(wake) = self.look(awaited)? {
+                return Ok(wake);
             }
             let mut now = Instant::now();
             if now >= next_clock {
                 let cycle = self.now()?;
-                // A cause may have been raised since the last read.
-                is_late = cycle >= deadline;
-                let cycles = deadline.0.saturating_sub(cycle.0);
-                let left = Duration::from_micros(cycles.saturating_mul(1000) / khz);
+                if cycle >= deadline {
+                    // A cause may have been raised since the last read.
+                    return Ok(self.look(awaited)?.unwrap_or(Wake::Deadline));
+                }
+                let left = (deadline.0 - cycle.0).saturating_mul(1000) / khz;
                 now = Instant::now();
-                next_clock = now + left.min(LONG);
+                next_clock = now + Duration::from_micros(left).min(LONG);
             }
             let left = next_clock.saturating_duration_since(now);
-            if is_late || now - began < SPIN || left < SPIN {
+            if now - began < spins || left < SPIN {
                 continue;
             }
             if self.enabled != awaited {
@@ -203,6 +216,12 @@ impl XdmaPort {
             self.checked(self.page.write32(place(offset), value))?;
         }
         Ok(())
+    }
+
+    /// Keeps what the clock read at the host's time `at`.
+    fn clock_reads(&mut self, cycle: u64, at: Instant) -> Cycle {
+        self.clock = (Cycle(cycle), at);
+        Cycle(cycle)
     }
 
     /// Writes IRQ_ENABLE, unless it has this value.
@@ -326,19 +345,51 @@ impl Port for XdmaPort {
         Some(self)
     }
 
+    fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>> {
+        self.send_held()?;
+        let began = Instant::now();
+        let mut next_register = self.next_register();
+        self.has_spun = false;
+        while began.elapsed() < SPIN {
+            if awaited.meets(REPORTED) && self.has_entry() {
+                return Ok(Some(Wake::Copied));
+            }
+            if Instant::now() < next_register {
+                std::hint::spin_loop();
+                continue;
+            }
+            next_register = self.next_register();
+            let wake = self.look(awaited)?;
+            if wake.is_some() {
+                return Ok(wake);
+            }
+        }
+        self.has_spun = true;
+        Ok(None)
+    }
+
     fn now(&mut self) -> Result<Cycle> {
+        let (Cycle(last), read_at) = self.clock;
+        let now = Instant::now();
+        // The low word returns to 0 after a lap. If it has grown since, one read suffices.
+        let khz = u64::from(self.board.shape().clock_khz).max(1);
+        if last != 0 && now - read_at < Duration::from_millis((1 << 30) / khz) {
+            let low = u64::from(self.read_board32(PageOffset(CYCLE_LO))?);
+            if low != u64::from(u32::MAX) && low >= last & u64::from(u32::MAX) {
+                return Ok(self.clock_reads(last >> 32 << 32 | low, now));
+            }
+        }
         loop {
             let high = self.read_board32(PageOffset(CYCLE_HI))?;
             let low = self.read_board32(PageOffset(CYCLE_LO))?;
             if self.read_board32(PageOffset(CYCLE_HI))? == high {
-                let cycle = Cycle(u64::from(high) << 32 | u64::from(low));
+                let cycle = u64::from(high) << 32 | u64::from(low);
                 // A reset sets the clock back, so a deadline of the time before may never come.
-                if cycle < self.clock {
+                if cycle < last {
                     let board = alcor::Board::name(&*self.board).to_owned();
                     return Err(Error::BoardReset { board });
                 }
-                self.clock = cycle;
-                return Ok(cycle);
+                return Ok(self.clock_reads(cycle, now));
             }
         }
     }

@@ -11,25 +11,38 @@ use xdma::standin::{Device, Memory, StandIn};
 /// A board of one rank whose clock advances by a cycle when it is read, and if asked with each read of CAUSES, and the values that IRQ_ENABLE has had.
 struct Clocked {
     memory: Memory,
-    cycle: Mutex<u32>,
+    clock: Arc<Mutex<Clock>>,
     enabled: Arc<Mutex<Vec<u32>>>,
     /// The cycle from which on CAUSES has the cause of a barrier.
-    barrier_at: u32,
+    barrier_at: u64,
     moves_by_polls: bool,
+}
+
+#[derive(Default)]
+struct Clock {
+    cycle: u64,
+    /// Reads of each word.
+    low_reads: u32,
+    high_reads: u32,
 }
 
 impl Device for Clocked {
     fn read32(&self, offset: u64) -> u32 {
-        let mut cycle = self.cycle.lock().expect("no panic");
+        let mut clock = self.clock.lock().expect("no panic");
         match offset as u32 {
             board::CYCLE_LO => {
-                *cycle += 1;
-                *cycle
+                clock.cycle += 1;
+                clock.low_reads += 1;
+                clock.cycle as u32
+            }
+            board::CYCLE_HI => {
+                clock.high_reads += 1;
+                (clock.cycle >> 32) as u32
             }
             at if at == rank_page(0) + CAUSES => {
-                let is_there = *cycle >= self.barrier_at;
+                let is_there = clock.cycle >= self.barrier_at;
                 // Time passes between two polls, too.
-                *cycle += u32::from(self.moves_by_polls);
+                clock.cycle += u64::from(self.moves_by_polls);
                 causes::CREDIT.mask() | causes::BARRIER.put(u32::from(is_there))
             }
             _ => self.memory.read32(offset),
@@ -56,10 +69,11 @@ struct Card {
     _standin: StandIn,
     port: Box<dyn Port>,
     enabled: Arc<Mutex<Vec<u32>>>,
+    clock: Arc<Mutex<Clock>>,
 }
 
 /// A port of a board whose clock counts `khz` kilohertz by the host's estimate.
-fn card(khz: u32, barrier_at: u32, moves_by_polls: bool) -> Card {
+fn card(khz: u32, barrier_at: u64, moves_by_polls: bool) -> Card {
     let memory = Memory::new(0x1000);
     for (register, value) in [
         (board::MAGIC, abi::MAGIC),
@@ -70,9 +84,10 @@ fn card(khz: u32, barrier_at: u32, moves_by_polls: bool) -> Card {
         memory.write32(u64::from(register), value);
     }
     let enabled = Arc::default();
+    let clock: Arc<Mutex<Clock>> = Arc::default();
     let device = Clocked {
         memory,
-        cycle: Mutex::new(0),
+        clock: Arc::clone(&clock),
         enabled: Arc::clone(&enabled),
         barrier_at,
         moves_by_polls,
@@ -87,6 +102,7 @@ fn card(khz: u32, barrier_at: u32, moves_by_polls: bool) -> Card {
         _standin: standin,
         port: port.expect("a port"),
         enabled,
+        clock,
     }
 }
 
@@ -94,6 +110,19 @@ impl Card {
     /// The values written to IRQ_ENABLE since the last call.
     fn enabled(&self) -> Vec<u32> {
         std::mem::take(&mut *self.enabled.lock().expect("no panic"))
+    }
+
+    /// The reads of the clock's low and high word since the last call.
+    fn clock_reads(&self) -> (u32, u32) {
+        let mut clock = self.clock.lock().expect("no panic");
+        (
+            std::mem::take(&mut clock.low_reads),
+            std::mem::take(&mut clock.high_reads),
+        )
+    }
+
+    fn set_clock(&self, cycle: u64) {
+        self.clock.lock().expect("no panic").cycle = cycle;
     }
 }
 
@@ -123,7 +152,7 @@ fn a_short_wait_takes_no_interrupt() {
 #[test]
 fn a_long_wait_enables_the_interrupt_while_it_sleeps_only() {
     // By the host's estimate, the deadline is 5 ms away.
-    let mut card = card(1, u32::MAX, false);
+    let mut card = card(1, u64::MAX, false);
     card.enabled();
     let wake = card.port.wait(BARRIER, Cycle(5)).expect("a wait");
     assert_eq!(wake, Wake::Deadline);
@@ -142,4 +171,53 @@ fn a_cause_that_rises_with_the_deadline_is_found() {
     let wake = card.port.wait(BARRIER, Cycle(3)).expect("a wait");
     assert!(matches!(wake, Wake::Raised(_)), "{wake:?}");
     card.port.leave().expect("the end");
+}
+
+#[test]
+fn a_spin_reads_no_clock_and_enables_no_interrupt() {
+    for (barrier_at, expected) in [(0, true), (u64::MAX, false)] {
+        let mut card = card(250_000, barrier_at, false);
+        card.enabled();
+        card.clock_reads();
+        let wake = card.port.spin(BARRIER).expect("a spin");
+        let barrier = Wake::Raised(BARRIER | causes::CREDIT.into());
+        assert_eq!(wake, expected.then_some(barrier));
+        assert_eq!((card.clock_reads(), card.enabled()), ((0, 0), vec![]));
+        // Behind a spin, a wait sleeps at once. Nothing has told it the time.
+        let deadline = Cycle(250_000_000);
+        if expected {
+            card.port.wait(BARRIER, deadline).expect("a wait");
+            assert_eq!(card.clock_reads(), (0, 0));
+        }
+        card.port.leave().expect("the end");
+    }
+}
+
+#[test]
+fn the_time_is_one_load_but_for_each_lap_of_the_low_word() {
+    let mut card = card(250_000, 0, false);
+    let now = |card: &mut Card| card.port.now().expect("the time").0;
+    card.clock_reads();
+    card.set_clock(0x2_ffff_fff0);
+    assert_eq!(
+        (now(&mut card), card.clock_reads()),
+        (0x2_ffff_fff1, (1, 2))
+    );
+    assert_eq!(
+        (now(&mut card), card.clock_reads()),
+        (0x2_ffff_fff2, (1, 0))
+    );
+    card.set_clock(0x3_0000_0005);
+    assert_eq!(
+        (now(&mut card), card.clock_reads()),
+        (0x3_0000_0007, (2, 2))
+    );
+    assert_eq!(
+        (now(&mut card), card.clock_reads()),
+        (0x3_0000_0008, (1, 0))
+    );
+    // A reset sets the clock back.
+    card.set_clock(3);
+    let error = card.port.now().expect_err("a reset");
+    assert!(matches!(error, alcor::Error::BoardReset { .. }), "{error}");
 }

@@ -478,7 +478,20 @@ pub trait Port: Send {
     /// If a peer died, a watchdog ended the run, or the board can't be reached.
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake, Error>;
 
-    /// Returns the present time.
+    /// Waits for one of the causes for so short a time that the port needs no clock. Returns `None` if
+    /// none was raised, or if the port has no need for such waits: the caller then waits with
+    /// [`Port::wait`].
+    ///
+    /// The clock of a card is in its registers, and a load of a register takes longer than most waits.
+    ///
+    /// # Errors
+    /// As [`Port::wait`].
+    fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>, Error> {
+        let _ = awaited;
+        Ok(None)
+    }
+
+    /// Returns the present time. On a card, this is a load of a register.
     ///
     /// # Errors
     /// As [`Port::write32`].

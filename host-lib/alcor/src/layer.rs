@@ -161,6 +161,10 @@ pub trait PortLayer: Send {
         self.below().wait(awaited, deadline)
     }
 
+    fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>> {
+        self.below().spin(awaited)
+    }
+
     fn now(&mut self) -> Result<Cycle> {
         self.below().now()
     }
@@ -214,6 +218,10 @@ impl<L: PortLayer> Port for L {
 
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         PortLayer::wait(self, awaited, deadline)
+    }
+
+    fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>> {
+        PortLayer::spin(self, awaited)
     }
 
     fn now(&mut self) -> Result<Cycle> {

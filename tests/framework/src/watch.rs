@@ -213,6 +213,10 @@ impl PortLayer for WatchedPort {
         self.during(Doing::Waits, |port| port.wait(awaited, deadline))
     }
 
+    fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>> {
+        self.during(Doing::Waits, |port| port.spin(awaited))
+    }
+
     fn leave(&mut self) -> Result<()> {
         let left = self.port.leave();
         self.begins(Doing::Left);

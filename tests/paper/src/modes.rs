@@ -16,7 +16,7 @@ use alcor::{
     Options, Port, PortLayer, Rank, Request, Result,
 };
 
-use crate::path::{ROUNDS, check, pattern, ping_pong};
+use crate::path::{ROUNDS, check, pattern, round_trips};
 use crate::report::Row;
 use crate::rma::MeasureError;
 
@@ -113,7 +113,7 @@ pub fn messages(
         if !names.iter().any(|name| is_wanted(name)) {
             continue;
         }
-        let cycles = job.run(job.ranks(), |rank| ping_pong(rank, peer, bytes))?[0];
+        let cycles = job.run(job.ranks(), |rank| round_trips(rank, peer, bytes))?[0];
         let half = micros(cycles) / (2 * ROUNDS) as f64;
         let figures = [
             (

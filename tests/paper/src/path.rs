@@ -28,6 +28,64 @@ struct Counts {
     interrupts: AtomicU64,
 }
 
+impl Counts {
+    fn read(&self) -> [u64; 4] {
+        [&self.loads, &self.stores, &self.transfers, &self.interrupts]
+            .map(|count| count.load(Relaxed))
+    }
+
+    fn count_wake(&self, wake: Option<Wake>) {
+        if matches!(wake, Some(Wake::Raised(_))) {
+            self.interrupts.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// [`ROUNDS`] operations of rank 0.
+#[derive(Debug, Default, Clone, Copy)]
+struct Work {
+    cycles: u64,
+    /// As [`Counts`].
+    accesses: [u64; 4],
+}
+
+impl Work {
+    /// Measures [`ROUNDS`] calls of an operation. The operation takes the number of the call, from 1 on.
+    fn of(
+        rank: &mut Rank,
+        counts: &Counts,
+        mut operation: impl FnMut(&mut Rank, u64) -> Result<()>,
+    ) -> Result<Work> {
+        let (began, before) = (rank.now()?, counts.read());
+        for round in 1..=ROUNDS {
+            operation(rank, round)?;
+        }
+        let after = counts.read();
+        Ok(Work {
+            cycles: rank.now()?.0 - began.0,
+            accesses: std::array::from_fn(|at| after[at] - before[at]),
+        })
+    }
+
+    /// The rows of accesses of an operation, of which a round has `each`.
+    fn rows(&self, operation: &str, each: u64) -> impl Iterator<Item = Row> {
+        let names = [
+            ("loads", "of registers"),
+            ("stores", "of registers"),
+            ("transfers", "of the DMA"),
+            ("interrupts", "of rank 0"),
+        ];
+        let counts = self.accesses;
+        names
+            .into_iter()
+            .zip(counts)
+            .map(move |((name, note), count)| {
+                let each = count as f64 / (ROUNDS * each) as f64;
+                Row::new(format!("{operation}-{name}"), each).note(format!("{note}, an operation"))
+            })
+    }
+}
+
 /// A board that counts accesses.
 struct Counted {
     below: Arc<dyn Board>,
@@ -86,10 +144,20 @@ impl PortLayer for CountedPort {
 
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         let wake = self.below.wait(awaited, deadline)?;
-        if matches!(wake, Wake::Raised(_)) {
-            self.counts.interrupts.fetch_add(1, Relaxed);
-        }
+        self.counts.count_wake(Some(wake));
         Ok(wake)
+    }
+
+    fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>> {
+        let wake = self.below.spin(awaited)?;
+        self.counts.count_wake(wake);
+        Ok(wake)
+    }
+
+    /// The clock of a card is a register, although a simulated board's takes no time.
+    fn now(&mut self) -> Result<Cycle> {
+        self.counts.loads.fetch_add(1, Relaxed);
+        self.below.now()
     }
 }
 
@@ -101,9 +169,13 @@ impl PortLayer for CountedPort {
 pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, MeasureError> {
     let counts = Arc::new(Counts::default());
     let counted = Arc::clone(&counts);
-    let boards = boards.into().layered(move |_, below| Counted {
+    let boards = boards.into().layered(move |number, below| Counted {
         below,
-        counts: Arc::clone(&counted),
+        // Those of rank 0.
+        counts: match number {
+            0 => Arc::clone(&counted),
+            _ => Arc::default(),
+        },
     });
     let is_joined = boards.boards().len() > 1;
     let job = Job::new(boards)?;
@@ -112,32 +184,35 @@ pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, Measure
     let ranks = if is_joined { job.ranks() } else { 2 };
     let mut rows = Vec::new();
     if !is_joined {
-        let found = job.run(2, |rank| puts(rank, &counts))?.swap_remove(0);
-        let per_put = |count: u64| count as f64 / ROUNDS as f64;
-        rows.push(Row::new("put-8-us", micros(found.put)).note("from node memory, with its wait"));
-        rows.push(Row::new("put-8-host-us", micros(found.put_host)).note("from host memory"));
-        rows.push(Row::new("put-8-loads", per_put(found.work[0])).note("of registers, a put"));
-        rows.push(Row::new("put-8-stores", per_put(found.work[1])).note("of registers, a put"));
-        rows.push(Row::new("put-8-transfers", per_put(found.work[2])).note("of the DMA, a put"));
-        rows.push(Row::new("put-8-interrupts", per_put(found.work[3])).note("a put"));
+        let [put, put_host] = job.run(2, |rank| puts(rank, &counts))?.swap_remove(0);
+        rows.push(Row::new("put-8-us", micros(put.cycles)).note("from node memory, with its wait"));
+        rows.push(Row::new("put-8-host-us", micros(put_host.cycles)).note("from host memory"));
+        rows.extend(put_host.rows("put-8", 1));
         let cycles = job.run(2, stream)?.swap_remove(0);
         let note = "cycles a put, many under way, from host memory to ascending places";
         rows.push(Row::new("put-8-stream", cycles as f64 / STREAM as f64).note(note));
-        let cycles = job.run(2, barriers)?.swap_remove(0);
-        rows.push(Row::new("barrier-us", micros(cycles)).note("two ranks"));
-        let cycles = job.run(2, |rank| ping_pong(rank, 1, 8))?.swap_remove(0);
+        let barriers = job.run(2, |rank| {
+            rank.barrier()?;
+            Work::of(rank, &counts, |rank, _| rank.barrier())
+        })?[0];
+        rows.push(Row::new("barrier-us", micros(barriers.cycles)).note("two ranks"));
+        rows.extend(barriers.rows("barrier", 1));
+        let trips = job.run(2, |rank| ping_pong(rank, 1, 8, &counts))?[0];
         rows.push(
-            Row::new("send-recv-8-us", micros(cycles) / 2.0)
+            Row::new("send-recv-8-us", micros(trips.cycles) / 2.0)
                 .note("half a round trip, from host memory to host memory"),
         );
+        rows.extend(trips.rows("send-recv-8", 2));
         if job.info().node_bytes as usize >= 3 * LONG {
             rows.push(long_row("put-1MiB-GBps", &job)?);
         }
     } else {
-        let cycles = job.run(ranks, allreduces)?.swap_remove(0);
+        let reduced = job.run(ranks, |rank| allreduces(rank, &counts))?[0];
         rows.push(
-            Row::new("allreduce-8-us", micros(cycles)).note(format!("one f64 of {ranks} ranks")),
+            Row::new("allreduce-8-us", micros(reduced.cycles))
+                .note(format!("one f64 of {ranks} ranks")),
         );
+        rows.extend(reduced.rows("allreduce-8", 1));
     }
     Ok(rows)
 }
@@ -181,46 +256,21 @@ pub(crate) fn check(what: &str, holds: bool) -> Result<()> {
     }
 }
 
-/// Cycles of [`ROUNDS`] puts from node memory and from host memory, and accesses during the first.
-#[derive(Debug, Default)]
-struct Puts {
-    put: u64,
-    put_host: u64,
-    /// Loads, stores, transfers, interrupts.
-    work: [u64; 4],
-}
-
-fn puts(rank: &mut Rank, counts: &Counts) -> Result<Puts> {
+/// Puts from node memory, and from host memory.
+fn puts(rank: &mut Rank, counts: &Counts) -> Result<[Work; 2]> {
     let target = rank.alloc::<u64>(2)?;
     let window = rank.register(&target, Rights::ALL)?;
     let source = rank.alloc_from(&[0x1234_5678_9abc_def0_u64])?;
-    let mut found = Puts::default();
+    let mut found = [Work::default(); 2];
     rank.barrier()?;
     if rank.pid() == GlobalRank(0) {
         let peer = GlobalRank(1);
         rank.put(&window, peer, 0, &source)?;
-        let work = || {
-            [
-                &counts.loads,
-                &counts.stores,
-                &counts.transfers,
-                &counts.interrupts,
-            ]
-            .map(|count| count.load(Relaxed))
-        };
-        let (began, before) = (rank.now()?, work());
-        for _ in 0..ROUNDS {
-            rank.put(&window, peer, 0, &source)?;
-        }
-        let after = work();
-        found.put = rank.now()?.0 - began.0;
-        found.work = std::array::from_fn(|at| after[at] - before[at]);
+        found[0] = Work::of(rank, counts, |rank, _| rank.put(&window, peer, 0, &source))?;
         rank.put(&window, peer, 1, &[0_u64])?;
-        let began = rank.now()?;
-        for round in 1..=ROUNDS {
-            rank.put(&window, peer, 1, &[round])?;
-        }
-        found.put_host = rank.now()?.0 - began.0;
+        found[1] = Work::of(rank, counts, |rank, round| {
+            rank.put(&window, peer, 1, &[round])
+        })?;
     }
     rank.barrier()?;
     let expected = [0x1234_5678_9abc_def0_u64, ROUNDS];
@@ -256,29 +306,16 @@ fn stream(rank: &mut Rank) -> Result<u64> {
     Ok(cycles)
 }
 
-fn barriers(rank: &mut Rank) -> Result<u64> {
-    rank.barrier()?;
-    let began = rank.now()?;
-    for _ in 0..ROUNDS {
-        rank.barrier()?;
-    }
-    Ok(rank.now()?.0 - began.0)
-}
-
-/// Cycles of [`ROUNDS`] round trips of a message between rank 0 and `peer`, from host memory to host
-/// memory. Other ranks take no part.
-pub(crate) fn ping_pong(rank: &mut Rank, peer: u32, bytes: usize) -> Result<u64> {
+/// [`ROUNDS`] round trips of a message between rank 0 and `peer`, from host memory to host memory. Other
+/// ranks take no part. Returns the cycles and, with `counts`, the accesses.
+fn ping_pong(rank: &mut Rank, peer: u32, bytes: usize, counts: &Counts) -> Result<Work> {
     let other = match rank.pid().0 {
         0 => peer,
         me if me == peer => 0,
-        _ => return Ok(0),
+        _ => return Ok(Work::default()),
     };
     let mine = pattern(rank.pid().0, bytes);
-    let mut began = 0;
-    for round in 0..=ROUNDS {
-        if round == 1 {
-            began = rank.now()?.0;
-        }
+    let trip = |rank: &mut Rank, _| {
         let mut found = vec![0; bytes];
         if other == peer {
             rank.send(GlobalRank(other), 1, &mine[..])?;
@@ -287,9 +324,16 @@ pub(crate) fn ping_pong(rank: &mut Rank, peer: u32, bytes: usize) -> Result<u64>
             rank.recv(other, 1, &mut found[..])?;
             rank.send(GlobalRank(other), 1, &mine[..])?;
         }
-        check("ping-pong", found == pattern(other, bytes))?;
-    }
-    Ok(rank.now()?.0 - began)
+        check("ping-pong", found == pattern(other, bytes))
+    };
+    trip(rank, 0)?;
+    Work::of(rank, counts, trip)
+}
+
+/// Cycles of [`ROUNDS`] round trips of a message between rank 0 and `peer`, from host memory to host
+/// memory. Other ranks take no part.
+pub(crate) fn round_trips(rank: &mut Rank, peer: u32, bytes: usize) -> Result<u64> {
+    Ok(ping_pong(rank, peer, bytes, &Counts::default())?.cycles)
 }
 
 /// The message of a rank.
@@ -299,16 +343,16 @@ pub(crate) fn pattern(source: u32, bytes: usize) -> Vec<u8> {
         .collect()
 }
 
-fn allreduces(rank: &mut Rank) -> Result<u64> {
+fn allreduces(rank: &mut Rank, counts: &Counts) -> Result<Work> {
     let world = rank.world()?;
     let mut found = [0.0];
     world.allreduce(rank, Operation::Sum, &[1.0], &mut found)?;
     rank.barrier()?;
-    let began = rank.now()?;
-    for _ in 0..ROUNDS {
-        world.allreduce(rank, Operation::Sum, &[1.5], &mut found)?;
-    }
-    let cycles = rank.now()?.0 - began.0;
+    let work = Work::of(rank, counts, |rank, _| {
+        world
+            .allreduce(rank, Operation::Sum, &[1.5], &mut found)
+            .map(drop)
+    })?;
     check("allreduce", found == [1.5 * f64::from(world.size())])?;
-    Ok(cycles)
+    Ok(work)
 }

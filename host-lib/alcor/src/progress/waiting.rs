@@ -92,6 +92,18 @@ impl Progress {
                 self.wait_is_over()?;
                 continue;
             }
+            let next_look = self.next_look()?;
+            let has_looks = next_look < Cycle(u64::MAX);
+            // Most waits end soon, without a look at the clock.
+            let may_spin = deadline.is_none() && !has_looks && wakes < LOOK_AT_CLOCK;
+            if may_spin && self.messages.listen_after != 0 {
+                let causes = self.causes_of(&want)?;
+                if let Some(wake) = self.port.spin(causes)? {
+                    self.take_in_wake(wake)?;
+                    wakes += 1;
+                    continue;
+                }
+            }
             let (began, until) = match deadline {
                 Some(deadline) => deadline,
                 None => {
@@ -104,8 +116,6 @@ impl Progress {
                 self.listen(began, began)?;
             }
             let causes = self.causes_of(&want)?;
-            let next_look = self.next_look()?;
-            let has_looks = next_look < Cycle(u64::MAX);
             // A declared wait ends only by an interrupt, so the last time to listen comes first. A
             // rank that polls declares its wait at one of its polls.
             let declare_after = DECLARE_AFTER.max(self.last_listening().unwrap_or(0));
