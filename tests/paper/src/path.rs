@@ -72,7 +72,7 @@ impl Work {
         let names = [
             ("loads", "of registers"),
             ("stores", "of registers"),
-            ("transfers", "of the DMA"),
+            ("transfers", "of node memory, through the BAR or by DMA"),
             ("interrupts", "of rank 0"),
         ];
         let counts = self.accesses;

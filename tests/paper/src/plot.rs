@@ -170,7 +170,7 @@ pub fn latency(report: &Report) -> Result<String, PlotError> {
 pub fn modes(report: &Report) -> Result<String, PlotError> {
     let panels: Vec<(&ModePanel, Vec<Curve>)> = MODE_PANELS
         .iter()
-        .map(|panel| (panel, by_size(report, &[(panel.kind, "")])))
+        .map(|panel| (panel, panel.curves(report)))
         .filter(|(_, curves)| !curves.is_empty())
         .collect();
     if panels.is_empty() {
@@ -874,12 +874,12 @@ fn draw_panel(
     )
 }
 
-/// A panel of a picture with many. Both axes are logarithmic.
+/// A panel of a picture with many. The horizontal axis is logarithmic.
 struct Small<'a> {
     caption: &'a str,
     /// Description, range and base of the horizontal axis.
     x: (&'a str, Point, f64),
-    /// Description and range of the vertical axis.
+    /// Description and range of the vertical axis, which is linear if the range begins at 0.
     y: (&'a str, Point),
 }
 
@@ -889,21 +889,36 @@ impl Small<'_> {
         place: &Place<'_>,
         curves: impl Iterator<Item = (&'a [Point], RGBColor)>,
     ) -> Result<(), Box<dyn std::error::Error>> {
-        let ((x, (left, right), base), (y, (low, high))) = (self.x, self.y);
+        let (low, high) = self.y.1;
+        if low == 0.0 {
+            self.draw_on(place, low..high, curves)
+        } else {
+            self.draw_on(place, (low..high).log_scale(), curves)
+        }
+    }
+
+    fn draw_on<'a, Y>(
+        &self,
+        place: &Place<'_>,
+        y: Y,
+        curves: impl Iterator<Item = (&'a [Point], RGBColor)>,
+    ) -> Result<(), Box<dyn std::error::Error>>
+    where
+        Y: AsRangedCoord<Value = f64>,
+        Y::CoordDescType: ValueFormatter<f64>,
+    {
+        let (x, (left, right), base) = self.x;
         let mut chart = ChartBuilder::on(place)
             .caption(self.caption, ("sans-serif", 15))
             .margin(8)
             .margin_right(18)
             .x_label_area_size(34)
             .y_label_area_size(52)
-            .build_cartesian_2d(
-                (left..right).log_scale().base(base),
-                (low..high).log_scale(),
-            )?;
+            .build_cartesian_2d((left..right).log_scale().base(base), y)?;
         chart
             .configure_mesh()
             .x_desc(x)
-            .y_desc(y)
+            .y_desc(self.y.0)
             .x_labels(5)
             .x_label_formatter(&|&x| short_bytes(x))
             .y_label_formatter(&|y| grouped(*y))
@@ -924,16 +939,22 @@ struct ModePanel {
     kind: &'static str,
     caption: &'static str,
     x: &'static str,
+    /// Unit of the vertical axis: times are on a linear one.
     y: &'static str,
 }
 
 const MODE_PANELS: [ModePanel; 8] = {
-    const fn panel(
-        kind: &'static str,
-        caption: &'static str,
-        x: &'static str,
-        y: &'static str,
-    ) -> ModePanel {
+    const fn sizes(kind: &'static str, caption: &'static str, y: &'static str) -> ModePanel {
+        let x = "bytes";
+        ModePanel {
+            kind,
+            caption,
+            x,
+            y,
+        }
+    }
+    const fn boards(kind: &'static str, caption: &'static str) -> ModePanel {
+        let (x, y) = ("boards", MICROSECONDS);
         ModePanel {
             kind,
             caption,
@@ -942,16 +963,37 @@ const MODE_PANELS: [ModePanel; 8] = {
         }
     }
     [
-        panel("latency", "Half of a round trip", "bytes", "us"),
-        panel("bandwidth", "Ping-pong", "bytes", "MB/s"),
-        panel("stream", "Stream", "bytes", "MB/s"),
-        panel("bidirectional", "Both ways, each", "bytes", "MB/s"),
-        panel("barrier", "Barrier", "boards", "us"),
-        panel("allreduce-16", "Allreduce of 16 bytes", "boards", "us"),
-        panel("reduce-16", "Reduce of 16 bytes", "boards", "us"),
-        panel("allgather-16", "Allgather of 16 bytes", "boards", "us"),
+        sizes("latency", "Half of a round trip", MICROSECONDS),
+        sizes("bandwidth", "Ping-pong", "MB/s"),
+        sizes("stream", "Stream", "MB/s"),
+        sizes("bidirectional", "Both ways, each", "MB/s"),
+        boards("barrier", "Barrier"),
+        boards("allreduce-16", "Allreduce of 16 bytes"),
+        boards("reduce-16", "Reduce of 16 bytes"),
+        boards("allgather-16", "Allgather of 16 bytes"),
     ]
 };
+const MICROSECONDS: &str = "us";
+/// Longest message of a panel with times.
+const SHORT: f64 = 8192.0;
+
+impl ModePanel {
+    fn is_linear(&self) -> bool {
+        self.y == MICROSECONDS
+    }
+
+    /// A curve for each mode and protocol.
+    fn curves(&self, report: &Report) -> Vec<Curve> {
+        let mut curves = by_size(report, &[(self.kind, "")]);
+        for curve in &mut curves {
+            curve.name = curve.name.trim_end_matches(": ").to_owned();
+            curve
+                .points
+                .retain(|point| !self.is_linear() || point.0 <= SHORT);
+        }
+        curves
+    }
+}
 
 /// Colours of modes and protocols, in the order of their names.
 const MODE_COLOURS: [RGBColor; 6] = [RED, PALE_RED, ORANGE, BLUE, PALE_BLUE, GREEN];
@@ -983,8 +1025,7 @@ fn draw_modes(
             [(x, y), (x + 26, y)],
             colour(name).stroke_width(2),
         ))?;
-        let name = name.trim_end_matches(": ").to_owned();
-        heading.draw(&Text::new(name, (x + 34, y - 7), ("sans-serif", 15)))?;
+        heading.draw(&Text::new(*name, (x + 34, y - 7), ("sans-serif", 15)))?;
     }
     for ((panel, curves), place) in panels.iter().zip(&body.split_evenly((rows, COLUMNS))) {
         let x = extent(curves, |point| point.0);
@@ -992,7 +1033,11 @@ fn draw_modes(
         Small {
             caption: panel.caption,
             x: (panel.x, (0.8 * x.0, 1.25 * x.1), 2.0),
-            y: (panel.y, (0.8 * y.0, 1.3 * y.1)),
+            y: if panel.is_linear() {
+                (panel.y, (0.0, 1.1 * y.1))
+            } else {
+                (panel.y, (0.8 * y.0, 1.3 * y.1))
+            },
         }
         .draw(
             place,
