@@ -77,6 +77,17 @@
     buffer_t              buffer;
   } engine_command_t;
 
+  /// Bits of an engine_command_t.
+  localparam int unsigned EngineCommandW = 130;
+
+  /// A message of this rank that others may fetch.
+  typedef struct packed {
+    /// Command id.
+    logic [15:0] id;
+    /// The message.
+    buffer_t     buffer;
+  } announced_t;
+
   /// Completion of a receive or probe.
   typedef struct packed {
     /// Outcome.

@@ -254,6 +254,7 @@ module message_engine_bench #(
       .command_ready_o   (command_ready_o),
       .command_i         (command),
       .announce_i        (announce_i),
+      .announced_i       ({command.id, command.buffer}),
       .port_i            (to_engine),
       .port_o            (from_engine),
       .moved_i           (moved),

@@ -62,8 +62,10 @@ module message_engine #(
     output logic                           command_ready_o,
     /// The command.
     input  alcor_abi_pkg::engine_command_t command_i,
-    /// Pulse: `command_i` announces a message of this rank, which others may fetch.
+    /// Pulse: a message of this rank is announced.
     input  logic                           announce_i,
+    /// The message.
+    input  alcor_abi_pkg::announced_t      announced_i,
 
     /// From the request plane's receive side.
     input  alcor_abi_pkg::to_engine_t      port_i,
@@ -154,8 +156,8 @@ module message_engine #(
   ) u_announced (
       .clk_i  (clk_i),
       .we_i   (announce_i),
-      .waddr_i(command_i.id[EntryW-1:0]),
-      .wdata_i(command_i.buffer),
+      .waddr_i(announced_i.id[EntryW-1:0]),
+      .wdata_i(announced_i.buffer),
       .re_i   (port_i.fetch_valid),
       .raddr_i(port_i.fetch_id[EntryW-1:0]),
       .rdata_o(fetch)

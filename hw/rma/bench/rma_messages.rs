@@ -2869,6 +2869,64 @@ fn rma_messages_rate() {
     }
 }
 
+/// A put behind receives of its own rank takes as long while the engine searches the whole queue for each of
+/// them as without a search.
+#[test]
+fn rma_messages_put_behind_receives() {
+    const RECEIVES: u32 = 4;
+    let mut bench = Bench::new(USUAL, "rma_messages_put_behind_receives");
+    bench.network_depth = 64;
+    bench.begin();
+    bench.register(1, rank::UNEXPECTED_THRESHOLD, 0xffff);
+    bench.drain();
+    let count = MESSAGES - 2;
+    let cycles = [false, true].map(|walks| {
+        if walks {
+            for id in 0..count {
+                bench.message(0, Opcode::XSend, [1, CONTEXT, 1, id], [0x2000, 0]);
+                bench.drain();
+            }
+        }
+        let begin = bench.read(1, rank::CQ_HEAD);
+        // The receives match no message.
+        for id in 0..RECEIVES {
+            bench.message(1, Opcode::XReceive, [0, CONTEXT, 2, id], [0x1000, 8]);
+        }
+        for (opcode, operand) in [
+            (Opcode::XOffset, 0),
+            (Opcode::XLaddr, 0x2000),
+            (Opcode::XLength, 0),
+        ] {
+            bench.command(1, opcode, operand);
+        }
+        let put = x_commit::DPID.put(0) | x_commit::SLOT.put(0) | x_commit::ID.put(2_000);
+        bench.command(1, Opcode::XPut, put);
+        let start = bench.dut.cycle();
+        bench.run_until("the put", |bench| bench.read(1, rank::CQ_HEAD) > begin);
+        let cycles = bench.dut.cycle() - start;
+        bench.drain();
+        for id in 0..RECEIVES {
+            bench.message(1, Opcode::XCancel, [0, CONTEXT, 2, id], [0x1000, 8]);
+            bench.drain();
+        }
+        for id in 0..if walks { count } else { 0 } {
+            bench.message(
+                1,
+                Opcode::XReceive,
+                [0, CONTEXT, 1, 8 + id % 8],
+                [0x1000, 0],
+            );
+            bench.drain();
+        }
+        for at in 0..RANKS {
+            bench.completions(at);
+        }
+        bench.drain();
+        cycles
+    });
+    assert_eq!(cycles[0], cycles[1]);
+}
+
 /// A put after an empty message takes as long while the engine searches the whole queue as without
 /// a search.
 #[test]

@@ -1,6 +1,9 @@
 import alcor_abi_pkg::*;
 
 /// Messages of a rank: its message engine. Without one (MESSAGES = 0), messages that arrive are refused.
+///
+/// Commands wait in a queue while the engine searches, so that puts and gets behind them go on. The engine sees a
+/// command in the cycle in which it comes, if none waits.
 module rma_messages #(
     /// Posted receives, and as many unexpected messages, that there is room for; 0: no message engine.
     parameter int unsigned MESSAGES = 0,
@@ -75,15 +78,37 @@ module rma_messages #(
     output logic                           idle_o
 );
 
+  // Commands that wait for the engine.
+  localparam int unsigned Waiting = 16;
+
   assign packet_o.read = HeaderTask;
 
   if (MESSAGES != 0) begin : g_engine
-    alcor_abi_pkg::engine_command_t command;
+    alcor_abi_pkg::engine_command_t command, waiting;
+    logic offered, queue_empty, engine_ready;
 
     always_comb begin
       command = command_i;
       if (flush_i) command.command = McFlush;
     end
+
+    assign offered = command_valid_i || flush_i;
+
+    fifo #(
+        .WIDTH(EngineCommandW),
+        .DEPTH(Waiting)
+    ) u_queue (
+        .clk_i  (clk_i),
+        .rst_ni (rst_ni),
+        .valid_i(offered && !(queue_empty && engine_ready)),
+        .ready_o(command_ready_o),
+        .data_i (command),
+        .valid_o(),
+        .ready_i(engine_ready),
+        .data_o (waiting),
+        .empty_o(queue_empty),
+        .usage_o()
+    );
 
     message_engine #(
         .DEPTH        (MESSAGES),
@@ -108,10 +133,11 @@ module rma_messages #(
         .read_data_o       (read_data_o),
         .no_room_o         (no_room_o),
         .crowded_o         (crowded_o),
-        .command_valid_i   (command_valid_i || flush_i),
-        .command_ready_o   (command_ready_o),
-        .command_i         (command),
+        .command_valid_i   (offered || !queue_empty),
+        .command_ready_o   (engine_ready),
+        .command_i         (queue_empty ? command : waiting),
         .announce_i        (announce_i),
+        .announced_i       ({command_i.id, command_i.buffer}),
         .port_i            (port_i),
         .port_o            (port_o),
         .moved_i           (moved_i),
