@@ -81,6 +81,35 @@ fn the_collectives_are_as_measured() {
     assert_eq!(compared, 3 * 6 + 4, "figures found in the README");
 }
 
+/// The table of allreduces on single communicators, and on several at once, in the document of the collective unit.
+#[test]
+fn allreduces_of_any_row_are_as_measured() {
+    let document = include_str!("../../../hw/switch/doc/collectives.md");
+    let (_, table) = document
+        .split_once("| | row | ring4 | limit | u280 | limit |\n")
+        .expect("the table");
+    let (table, _) = table.split_once("\n\n").expect("its end");
+    let measured = ["ring4", "u280"]
+        .map(|config| measure(&["collectives", "--config", config, "--ops", "allreduce"]));
+    let mut compared = 0;
+    for line in table.lines().skip(1) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let name = cells[2].trim_matches('`');
+        for (shown, figures) in cells[3..7].chunks(2).zip(&measured) {
+            for (shown, what) in shown.iter().zip(["measured", "limit"]) {
+                let found = figures[name][what].as_f64().expect("a figure");
+                assert_eq!(
+                    shown.replace(',', ""),
+                    found.to_string(),
+                    "collectives.md, {what} of row {name}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 4 * 4, "figures found in the document");
+}
+
 #[test]
 fn the_matching_unit_is_as_measured() {
     let units = ["alpu128", "alpu256"].map(|config| measure(&["alpu", "--config", config]));
