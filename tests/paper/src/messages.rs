@@ -176,6 +176,16 @@ pub fn rows(
     measure(&[format!("put-during-walk-{walked}")], &|bench| {
         bench.put(walked - 1, true)
     })?;
+    for walks in [false, true] {
+        let name = if walks {
+            format!("put-behind-walk-{walked}")
+        } else {
+            "put-behind-receive".to_owned()
+        };
+        measure(&[name], &|bench| {
+            bench.put_behind_receive(if walks { walked - 1 } else { 0 })
+        })?;
+    }
     let walked = info.message_depth / 2;
     for walks in [false, true] {
         let kind = if walks { "during" } else { "without" };
@@ -426,6 +436,44 @@ impl Bench<'_> {
         };
         let limit = self.bound.received(8) + self.bound.back();
         let note = format!("put of 8 bytes behind a message; {walk}");
+        Ok(vec![figure(put).limit(limit).note(note)])
+    }
+
+    /// Latency of a put of 8 bytes whose rank has just posted a receive. The receive searches all
+    /// `entries` unexpected messages of the rank.
+    fn put_behind_receive(&self, entries: u32) -> Measurement {
+        let [_, put] = self.cycles(|rank| {
+            let me = rank.pid().0;
+            let source = rank.alloc_from(&contents(rank, 8))?;
+            let target = rank.alloc_from(&[0u8; 8])?;
+            let window = rank.register(&target, Rights::ALL)?;
+            let nothing = rank.alloc::<u8>(0)?;
+            rank.lab().match_thresholds(None, None)?;
+            let unmatched = Unmatched::send(rank, entries)?;
+            start(rank)?;
+            let mut span = None;
+            if me == 1 {
+                let absent = rank.irecv(0, ABSENT, nothing)?;
+                let begin = rank.now()?;
+                let put = rank.iput(&window, GlobalRank(0), 0, &source)?;
+                rank.wait(put)?;
+                span = Some((begin, rank.now()?));
+                rank.cancel(&absent)?;
+                rank.wait_message(absent)?;
+            }
+            rank.barrier()?;
+            if me == 0 {
+                let found = rank.read_vec(&target)?;
+                check("a put of 8 bytes", found == pattern(1, 8))?;
+            }
+            unmatched.receive(rank)?;
+            let usual = Some(POSTED_THRESHOLD_LENGTH_VALUE as u16);
+            rank.lab().match_thresholds(usual, usual)?;
+            rank.deregister(window)?;
+            Ok(span)
+        })?;
+        let limit = self.bound.received(8) + self.bound.back();
+        let note = format!("put of 8 bytes behind a receive that searches {entries} messages");
         Ok(vec![figure(put).limit(limit).note(note)])
     }
 
