@@ -1,6 +1,7 @@
 //! The README's figures are those that `alcor bench` measures.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 const README: &str = include_str!("../../../README.md");
@@ -386,6 +387,23 @@ fn operations_behind_pcie_are_as_measured() {
     let transfers = ["put-8", "barrier", "send-recv-8", "allreduce-8"]
         .map(|operation| figures[&format!("{operation}-transfers")]["measured"].as_f64());
     assert_eq!(transfers, [Some(0.0), Some(0.0), Some(0.5), Some(2.0)]);
+}
+
+#[test]
+fn ten_rounds_of_the_example_take_as_many_cycles() {
+    let program = Path::new(env!("CARGO_BIN_EXE_alcor")).with_file_name("examples/exchange");
+    let output = Command::new(program)
+        .args(["10", "cosim:rma4?profile=gen3x16"])
+        .output()
+        .expect("cargo build --examples makes it");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let ends = text.lines().filter_map(|line| line.rsplit_once("cycle "));
+    let last: u64 = ends
+        .map(|(_, cycle)| cycle.parse().expect("a number"))
+        .max()
+        .unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)));
+    let shown = format!("{},{:03} cycles", last / 1000, last % 1000);
+    assert!(README.contains(&shown), "README: {shown}");
 }
 
 /// The column of `rma4-pairs` in the document of the message engine, and the README's figures of it.
