@@ -591,7 +591,7 @@ mod tests {
         let (_, properties) = script
             .split_once("ip xdma 4.1 xdma_u280 [dict create")
             .unwrap();
-        let (properties, _) = properties.split_once(']').unwrap();
+        let (properties, _) = properties.split_once("\nip ").unwrap();
         let given = |name: &str| {
             let line = properties
                 .lines()
