@@ -3,7 +3,8 @@
 //! Without this layer, the board behind the nodes answers each access at once. The layer delays and
 //! reorders accesses as a bus, an XDMA core and a kernel do:
 //! - Writes to a BAR are posted. They take effect in order, some time later, and before the next read
-//!   through a BAR returns.
+//!   through the same BAR returns. An access through one BAR overtakes writes to the other, as each BAR
+//!   has a master of its own.
 //! - The words of a command line arrive in any order, as from a processor that combines writes.
 //! - DMA transfers have another port of XDMA. They overtake posted writes, and take simulated time.
 //! - Interrupts arrive late. Several may arrive as one, and some have no cause.
@@ -31,9 +32,14 @@ enum Post {
     Line(u64, [u8; 4]),
 }
 
+/// The BARs with posted writes.
+const USER: usize = 0;
+const BYPASS: usize = 1;
+
 struct State {
     random: StdRng,
-    posted: VecDeque<Post>,
+    /// By BAR.
+    posted: [VecDeque<Post>; 2],
     /// Words of command lines that were posted, by line.
     combined: HashMap<u64, usize>,
     /// Interrupts that have not reached the host, a bit for each.
@@ -59,7 +65,7 @@ impl<D: Device> Late<D> {
             pages,
             state: Mutex::new(State {
                 random: StdRng::seed_from_u64(seed),
-                posted: VecDeque::new(),
+                posted: Default::default(),
                 combined: HashMap::new(),
                 raised: 0,
                 events,
@@ -71,10 +77,10 @@ impl<D: Device> Late<D> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delivers the oldest posted writes, down to `most`.
-    fn deliver(&self, state: &mut State, most: usize) {
-        while state.posted.len() > most
-            && let Some(post) = state.posted.pop_front()
+    /// Delivers the oldest writes that were posted to a BAR, down to `most`.
+    fn deliver(&self, state: &mut State, bar: usize, most: usize) {
+        while state.posted[bar].len() > most
+            && let Some(post) = state.posted[bar].pop_front()
         {
             match post {
                 Post::Register(offset, value) => self.below.write32(offset, value),
@@ -86,14 +92,16 @@ impl<D: Device> Late<D> {
 
     /// Delivers some of the posted writes, at random.
     fn deliver_some(&self, state: &mut State) {
-        let on_their_way = state.posted.len().min(POSTED);
-        let most = state.random.random_range(0..=on_their_way);
-        self.deliver(state, most);
+        for bar in [USER, BYPASS] {
+            let on_their_way = state.posted[bar].len().min(POSTED);
+            let most = state.random.random_range(0..=on_their_way);
+            self.deliver(state, bar, most);
+        }
     }
 
-    fn post(&self, post: Post) {
+    fn post(&self, bar: usize, post: Post) {
         let mut state = self.state();
-        state.posted.push_back(post);
+        state.posted[bar].push_back(post);
         self.deliver_some(&mut state);
     }
 
@@ -106,10 +114,11 @@ impl<D: Device> Late<D> {
         let words = state.combined.entry(at / LINE).or_default();
         let of_this_line = *words % (LINE as usize / 4);
         *words += 1;
-        let others = state.posted.iter().rev().take_while(is_same);
-        let others = others.count().min(of_this_line);
-        let place = state.posted.len() - state.random.random_range(0..=others);
-        state.posted.insert(place, Post::Line(at, word));
+        let posted = &state.posted[BYPASS];
+        let others = posted.iter().rev().take_while(is_same);
+        let (all, others) = (posted.len(), others.count().min(of_this_line));
+        let place = all - state.random.random_range(0..=others);
+        state.posted[BYPASS].insert(place, Post::Line(at, word));
         self.deliver_some(&mut state);
     }
 
@@ -126,17 +135,17 @@ impl<D: Device> Late<D> {
 impl<D: Device> Device for Late<D> {
     fn read32(&self, offset: u64) -> u32 {
         let mut state = self.state();
-        self.deliver(&mut state, 0);
+        self.deliver(&mut state, USER, 0);
         self.below.read32(offset)
     }
 
     fn write32(&self, offset: u64, value: u32) {
-        self.post(Post::Register(offset, value));
+        self.post(USER, Post::Register(offset, value));
     }
 
     fn load(&self, at: u64, data: &mut [u8]) -> bool {
         let mut state = self.state();
-        self.deliver(&mut state, 0);
+        self.deliver(&mut state, BYPASS, 0);
         let Some(offset) = at.checked_sub(self.pages) else {
             return self.below.read(at, data);
         };
@@ -148,7 +157,7 @@ impl<D: Device> Device for Late<D> {
 
     fn store(&self, at: u64, data: &[u8]) -> bool {
         match at.checked_sub(self.pages) {
-            None => self.post(Post::Memory(at, data.to_vec())),
+            None => self.post(BYPASS, Post::Memory(at, data.to_vec())),
             Some(offset) if offset >= u64::from(LINE_PAGES) => {
                 for (word, place) in data.as_chunks::<4>().0.iter().zip(0..) {
                     self.post_combined(at + 4 * place, *word);
@@ -157,7 +166,7 @@ impl<D: Device> Device for Late<D> {
             Some(offset) => {
                 for (word, place) in data.as_chunks::<4>().0.iter().zip(0..) {
                     let value = u32::from_le_bytes(*word);
-                    self.post(Post::Register(offset + 4 * place, value));
+                    self.post(BYPASS, Post::Register(offset + 4 * place, value));
                 }
             }
         }
