@@ -1,4 +1,4 @@
-//! Each rank puts its number into the memory of the next rank, on the boards that the first argument names.
+//! Each rank puts its number into the memory of the next rank. The first argument names the boards.
 
 use alcor::{Backends, Job, Rights};
 use alcor_cosim::CosimBackend;
@@ -20,5 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(rank.read_vec(&inbox)?[0])
     })?;
     println!("{boards}: received {received:?}");
+    let ranks = job.ranks();
+    let expected: Vec<u32> = (0..ranks).map(|rank| (rank + ranks - 1) % ranks).collect();
+    assert_eq!(received, expected);
     Ok(())
 }

@@ -424,8 +424,10 @@ impl Args {
                 let is_wanted = |row: &str| self.wants(row);
                 let mut found = modes::messages(boards(pair)?, options, is_wanted)?;
                 // Collectives send no messages, so the flow control of messages leaves them as they are.
-                for group in groups.iter().filter(|_| options == credits) {
-                    found.extend(modes::collectives(boards(group)?, is_wanted)?);
+                if options == credits {
+                    for group in &groups {
+                        found.extend(modes::collectives(boards(group)?, is_wanted)?);
+                    }
                 }
                 rows.extend(found.into_iter().map(|row| row.of(&name)));
             }

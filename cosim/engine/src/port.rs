@@ -313,7 +313,7 @@ impl Port for SimPort {
         }
     }
 
-    /// Behind a host port with latencies, as a card. Else the clock costs nothing.
+    /// Waits behind a host port with latencies alone, as a card does. The clock of a simulated board takes no time.
     fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>, Error> {
         if !self.scheduler.has_link() {
             return Ok(None);

@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(1);
 /// Time for which a wait polls before it enables the interrupt and sleeps. A sleep takes at least
 /// about this long.
 const SPIN: Duration = Duration::from_micros(60);
-/// Time for which a wait polls the ring in host memory before it reads a register of the board.
+/// Time for which a look polls the ring in host memory before it reads a register of the board.
 const OWN_MEMORY: Duration = Duration::from_micros(10);
 /// Causes of which the ring in host memory tells.
 const REPORTED: Causes = Causes(causes::COMPLETION.mask() | causes::BARRIER.mask());
@@ -54,9 +54,7 @@ pub(crate) struct XdmaPort {
     /// Value of IRQ_ENABLE.
     enabled: Causes,
     /// The board's clock at its last read, and the time of the host before that read.
-    clock: (Cycle, Instant),
-    /// The last wait was a spin without a result.
-    has_spun: bool,
+    clock: Option<(Cycle, Instant)>,
     has_left: bool,
     /// Whether this port survives deaths of other ranks; `None` before the first call of
     /// [`Port::deaths`].
@@ -96,8 +94,7 @@ impl XdmaPort {
             from_card: card.c2h(channel(from_card))?,
             event: card.event(rank.0)?,
             enabled: Causes::NONE,
-            clock: (Cycle(0), Instant::now()),
-            has_spun: false,
+            clock: None,
             has_left: false,
             survives: None,
             board,
@@ -121,14 +118,21 @@ impl XdmaPort {
         Ok(CardAddr(base + u64::from(at.0)))
     }
 
-    /// Returns the time at which a wait that begins now reads a register.
-    fn next_register(&self) -> Instant {
-        Instant::now() + self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY)
-    }
-
-    /// Looks for an awaited cause in the register, which decides. The event is only a flag of the driver.
+    /// Looks for an awaited cause once: in the ring in host memory for a short time, then in the register.
     fn look(&mut self, awaited: Causes) -> Result<Option<Wake>> {
+        let began = Instant::now();
+        let own = self.ring.as_ref().map_or(Duration::ZERO, |_| OWN_MEMORY);
+        loop {
+            if awaited.meets(REPORTED) && self.has_entry() {
+                return Ok(Some(Wake::Copied));
+            }
+            if began.elapsed() >= own {
+                break;
+            }
+            std::hint::spin_loop();
+        }
         self.board.check_peers()?;
+        // The event is only a flag of the driver. The register decides.
         let raised = Causes(self.read(CAUSES)?);
         Ok(raised.meets(awaited).then_some(Wake::Raised(raised)))
     }
@@ -137,24 +141,9 @@ impl XdmaPort {
     fn poll_and_sleep(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         let khz = u64::from(self.board.shape().clock_khz);
         let began = Instant::now();
-        // Behind a spin, the rank sleeps at once.
-        let spins = if std::mem::take(&mut self.has_spun) {
-            Duration::ZERO
-        } else {
-            SPIN
-        };
-        // The time of the host at which the clock of the board is read, and not before: reads of registers.
+        // The board's clock is a register, which is not read before this time of the host.
         let mut next_clock = began;
-        let mut next_register = self.next_register();
         loop {
-            if awaited.meets(REPORTED) && self.has_entry() {
-                return Ok(Wake::Copied);
-            }
-            if Instant::now() < next_register {
-                std::hint::spin_loop();
-                continue;
-            }
-            next_register = self.next_register();
             if let Some(wake) = self.look(awaited)? {
                 return Ok(wake);
             }
@@ -162,7 +151,7 @@ impl XdmaPort {
             if now >= next_clock {
                 let cycle = self.now()?;
                 if cycle >= deadline {
-                    // A cause may have been raised since the last read.
+                    // A cause may have been raised since the last look.
                     return Ok(self.look(awaited)?.unwrap_or(Wake::Deadline));
                 }
                 let left = (deadline.0 - cycle.0).saturating_mul(1000) / khz;
@@ -170,11 +159,11 @@ impl XdmaPort {
                 next_clock = now + Duration::from_micros(left).min(LONG);
             }
             let left = next_clock.saturating_duration_since(now);
-            if now - began < spins || left < SPIN {
+            if now - began < SPIN || left < SPIN {
                 continue;
             }
             if self.enabled != awaited {
-                // The next read finds a cause that has been raised before.
+                // The next look finds a cause that has been raised before.
                 self.enable(awaited)?;
                 continue;
             }
@@ -218,10 +207,35 @@ impl XdmaPort {
         Ok(())
     }
 
-    /// Keeps what the clock read at the host's time `at`.
-    fn clock_reads(&mut self, cycle: u64, at: Instant) -> Cycle {
-        self.clock = (Cycle(cycle), at);
-        Cycle(cycle)
+    /// A quarter of the time after which the low word of the clock has gone round.
+    fn quarter_lap(&self) -> Duration {
+        let khz = u64::from(self.board.shape().clock_khz);
+        Duration::from_millis((1 << 30) / khz.max(1))
+    }
+
+    /// Reads the clock by one load, if its low word has not begun a new lap since `last`.
+    fn low_clock(&mut self, last: Cycle) -> Result<Option<Cycle>> {
+        let low = self.read_board32(PageOffset(CYCLE_LO))?;
+        // A card that does not answer reads all ones.
+        let is_later = low != u32::MAX && low >= last.0 as u32;
+        Ok(is_later.then_some(Cycle(last.0 >> 32 << 32 | u64::from(low))))
+    }
+
+    /// Reads both words of the clock.
+    fn whole_clock(&mut self) -> Result<Cycle> {
+        loop {
+            let high = self.read_board32(PageOffset(CYCLE_HI))?;
+            let low = self.read_board32(PageOffset(CYCLE_LO))?;
+            if self.read_board32(PageOffset(CYCLE_HI))? == high {
+                let cycle = Cycle(u64::from(high) << 32 | u64::from(low));
+                // A reset sets the clock back, so a deadline of the time before may never come.
+                if self.clock.is_some_and(|(last, _)| cycle < last) {
+                    let board = alcor::Board::name(&*self.board).to_owned();
+                    return Err(Error::BoardReset { board });
+                }
+                return Ok(cycle);
+            }
+        }
     }
 
     /// Writes IRQ_ENABLE, unless it has this value.
@@ -348,50 +362,26 @@ impl Port for XdmaPort {
     fn spin(&mut self, awaited: Causes) -> Result<Option<Wake>> {
         self.send_held()?;
         let began = Instant::now();
-        let mut next_register = self.next_register();
-        self.has_spun = false;
-        while began.elapsed() < SPIN {
-            if awaited.meets(REPORTED) && self.has_entry() {
-                return Ok(Some(Wake::Copied));
-            }
-            if Instant::now() < next_register {
-                std::hint::spin_loop();
-                continue;
-            }
-            next_register = self.next_register();
+        loop {
             let wake = self.look(awaited)?;
-            if wake.is_some() {
+            if wake.is_some() || began.elapsed() >= SPIN {
                 return Ok(wake);
             }
         }
-        self.has_spun = true;
-        Ok(None)
     }
 
     fn now(&mut self) -> Result<Cycle> {
-        let (Cycle(last), read_at) = self.clock;
         let now = Instant::now();
-        // The low word returns to 0 after a lap. If it has grown since, one read suffices.
-        let khz = u64::from(self.board.shape().clock_khz).max(1);
-        if last != 0 && now - read_at < Duration::from_millis((1 << 30) / khz) {
-            let low = u64::from(self.read_board32(PageOffset(CYCLE_LO))?);
-            if low != u64::from(u32::MAX) && low >= last & u64::from(u32::MAX) {
-                return Ok(self.clock_reads(last >> 32 << 32 | low, now));
-            }
-        }
-        loop {
-            let high = self.read_board32(PageOffset(CYCLE_HI))?;
-            let low = self.read_board32(PageOffset(CYCLE_LO))?;
-            if self.read_board32(PageOffset(CYCLE_HI))? == high {
-                let cycle = u64::from(high) << 32 | u64::from(low);
-                // A reset sets the clock back, so a deadline of the time before may never come.
-                if cycle < last {
-                    let board = alcor::Board::name(&*self.board).to_owned();
-                    return Err(Error::BoardReset { board });
-                }
-                return Ok(self.clock_reads(cycle, now));
-            }
-        }
+        let cycle = match self.clock {
+            Some((last, at)) if now - at < self.quarter_lap() => self.low_clock(last)?,
+            _ => None,
+        };
+        let cycle = match cycle {
+            Some(cycle) => cycle,
+            None => self.whole_clock()?,
+        };
+        self.clock = Some((cycle, now));
+        Ok(cycle)
     }
 
     fn deaths(&mut self) -> Result<Option<Vec<GlobalRank>>> {

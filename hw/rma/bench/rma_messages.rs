@@ -34,7 +34,7 @@ const RING: u32 = 0xe000;
 const RING_LOG2: u32 = 6;
 /// Bytes for the buffer of each receive, and of each sent message.
 const ROOM: u32 = 768;
-const RECEIVES: u32 = 0;
+const RECEIVES: u32 = 19;
 const SENDS: u32 = 0x6000;
 /// A window. Puts write its first half, gets read its second half.
 const WINDOW: u32 = 0xc000;
@@ -2869,60 +2869,54 @@ fn rma_messages_rate() {
     }
 }
 
-/// A put behind receives of its own rank takes as long while the engine searches the whole queue for each of
-/// them as without a search.
-#[test]
-fn rma_messages_put_behind_receives() {
-    const RECEIVES: u32 = 4;
-    let mut bench = Bench::new(USUAL, "rma_messages_put_behind_receives");
+/// A bench whose rank 1 has unexpected messages, which each search walks through.
+fn crowded(name: &'static str, messages: u32) -> Bench {
+    let mut bench = Bench::new(USUAL, name);
     bench.network_depth = 64;
     bench.begin();
     bench.register(1, rank::UNEXPECTED_THRESHOLD, 0xffff);
+    for id in 0..messages {
+        bench.message(0, Opcode::XSend, [1, CONTEXT, 1, id], [0x2000, 0]);
+        bench.drain();
+    }
     bench.drain();
-    let count = MESSAGES - 2;
-    let cycles = [false, true].map(|walks| {
-        if walks {
-            for id in 0..count {
-                bench.message(0, Opcode::XSend, [1, CONTEXT, 1, id], [0x2000, 0]);
-                bench.drain();
-            }
-        }
-        let begin = bench.read(1, rank::CQ_HEAD);
+    bench
+}
+
+/// Queues the operands of an empty transfer.
+fn nothing(bench: &mut Bench, at: usize) {
+    for (opcode, operand) in [
+        (Opcode::XOffset, 0),
+        (Opcode::XLaddr, 0x2000),
+        (Opcode::XLength, 0),
+    ] {
+        bench.command(at, opcode, operand);
+    }
+}
+
+/// Cycles from now to the completion of an empty put to the other rank.
+fn put_cycles(bench: &mut Bench, at: usize) -> u64 {
+    let begin = bench.read(at, rank::CQ_HEAD);
+    let target = x_commit::DPID.put(1 - at as u32) | x_commit::SLOT.put(0);
+    bench.command(at, Opcode::XPut, target | x_commit::ID.put(2_000));
+    let start = bench.dut.cycle();
+    bench.run_until("the put", |bench| bench.read(at, rank::CQ_HEAD) > begin);
+    bench.dut.cycle() - start
+}
+
+/// A put behind receives of its own rank takes as long while the engine searches the whole queue for each of
+/// them as without a search. The last one takes the last place of the queue.
+#[test]
+fn rma_messages_put_behind_receives() {
+    const RECEIVES: u32 = 19;
+    let cycles = [0, MESSAGES - 2].map(|messages| {
+        let mut bench = crowded("rma_messages_put_behind_receives", messages);
         // The receives match no message.
         for id in 0..RECEIVES {
             bench.message(1, Opcode::XReceive, [0, CONTEXT, 2, id], [0x1000, 8]);
         }
-        for (opcode, operand) in [
-            (Opcode::XOffset, 0),
-            (Opcode::XLaddr, 0x2000),
-            (Opcode::XLength, 0),
-        ] {
-            bench.command(1, opcode, operand);
-        }
-        let put = x_commit::DPID.put(0) | x_commit::SLOT.put(0) | x_commit::ID.put(2_000);
-        bench.command(1, Opcode::XPut, put);
-        let start = bench.dut.cycle();
-        bench.run_until("the put", |bench| bench.read(1, rank::CQ_HEAD) > begin);
-        let cycles = bench.dut.cycle() - start;
-        bench.drain();
-        for id in 0..RECEIVES {
-            bench.message(1, Opcode::XCancel, [0, CONTEXT, 2, id], [0x1000, 8]);
-            bench.drain();
-        }
-        for id in 0..if walks { count } else { 0 } {
-            bench.message(
-                1,
-                Opcode::XReceive,
-                [0, CONTEXT, 1, 8 + id % 8],
-                [0x1000, 0],
-            );
-            bench.drain();
-        }
-        for at in 0..RANKS {
-            bench.completions(at);
-        }
-        bench.drain();
-        cycles
+        nothing(&mut bench, 1);
+        put_cycles(&mut bench, 1)
     });
     assert_eq!(cycles[0], cycles[1]);
 }
@@ -2931,55 +2925,18 @@ fn rma_messages_put_behind_receives() {
 /// a search.
 #[test]
 fn rma_messages_put_during_walk() {
-    let mut bench = Bench::new(USUAL, "rma_messages_put_during_walk");
-    bench.network_depth = 64;
-    bench.begin();
-    bench.register(1, rank::UNEXPECTED_THRESHOLD, 0xffff);
-    bench.drain();
-    let count = MESSAGES - 2;
-    let cycles = [false, true].map(|walks| {
-        if walks {
-            for id in 0..count {
-                bench.message(0, Opcode::XSend, [1, CONTEXT, 1, id], [0x2000, 0]);
-                bench.drain();
-            }
-        }
-        let begin = bench.read(0, rank::CQ_HEAD);
-        for (opcode, operand) in [
-            (Opcode::XOffset, 0),
-            (Opcode::XLaddr, 0x2000),
-            (Opcode::XLength, 0),
-            (Opcode::XTag, TAG),
-        ] {
-            bench.command(0, opcode, operand);
-        }
+    let cycles = [0, MESSAGES - 2].map(|messages| {
+        let mut bench = crowded("rma_messages_put_during_walk", messages);
+        nothing(&mut bench, 0);
+        bench.command(0, Opcode::XTag, TAG);
         bench.drain();
         // The receive matches no message. The search begins when the put is on its way.
         bench.message(1, Opcode::XReceive, [0, CONTEXT, 2, 1], [0x1000, 8]);
         bench.cycle();
         bench.cycle();
         let send = x_message::RANK.put(1) | x_message::CONTEXT.put(CONTEXT);
-        bench.command(0, Opcode::XSend, send | x_message::ID.put(count));
-        let put = x_commit::DPID.put(1) | x_commit::SLOT.put(0) | x_commit::ID.put(2_000);
-        bench.command(0, Opcode::XPut, put);
-        let start = bench.dut.cycle();
-        bench.run_until("the put", |bench| bench.read(0, rank::CQ_HEAD) > begin);
-        let cycles = bench.dut.cycle() - start;
-        bench.drain();
-        // The message and those ahead of it are received.
-        bench.message(1, Opcode::XReceive, [0, CONTEXT, TAG, 2], [0x1000, 8]);
-        for id in 0..if walks { count } else { 0 } {
-            let receive = [0, CONTEXT, 1, 3 + id % 8];
-            bench.message(1, Opcode::XReceive, receive, [0x1000, 0]);
-            bench.drain();
-        }
-        bench.message(1, Opcode::XCancel, [0, CONTEXT, 2, 1], [0x1000, 8]);
-        bench.drain();
-        for at in 0..RANKS {
-            bench.completions(at);
-        }
-        bench.drain();
-        cycles
+        bench.command(0, Opcode::XSend, send | x_message::ID.put(MESSAGES - 2));
+        put_cycles(&mut bench, 0)
     });
     assert_eq!(cycles[0], cycles[1]);
 }

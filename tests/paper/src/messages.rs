@@ -8,7 +8,7 @@
 
 use alcor::{
     Causes, Cluster, Communicator, Cycle, Error, FlowControl, GlobalRank, Job, MessageStatus,
-    Options, Queues, Rank, Region, Request, Rights, Source, Tag,
+    Options, Queues, Rank, Region, Request, Rights, Source, Tag, Window,
 };
 
 use alcor_abi::rank::POSTED_THRESHOLD_LENGTH_VALUE;
@@ -171,21 +171,17 @@ pub fn rows(
     })?;
     let walked = 2 * quota;
     measure(&[format!("put-without-walk-{walked}")], &|bench| {
-        bench.put(walked - 1, false)
+        bench.put(0)
     })?;
     measure(&[format!("put-during-walk-{walked}")], &|bench| {
-        bench.put(walked - 1, true)
+        bench.put(walked - 1)
     })?;
-    for walks in [false, true] {
-        let name = if walks {
-            format!("put-behind-walk-{walked}")
-        } else {
-            "put-behind-receive".to_owned()
-        };
-        measure(&[name], &|bench| {
-            bench.put_behind_receive(if walks { walked - 1 } else { 0 })
-        })?;
-    }
+    measure(&["put-behind-receive".into()], &|bench| {
+        bench.put_behind_receive(0)
+    })?;
+    measure(&[format!("put-behind-walk-{walked}")], &|bench| {
+        bench.put_behind_receive(walked - 1)
+    })?;
     let walked = info.message_depth / 2;
     for walks in [false, true] {
         let kind = if walks { "during" } else { "without" };
@@ -391,51 +387,37 @@ impl Bench<'_> {
         Ok(cycles(&spans))
     }
 
-    /// Latency of a put of 8 bytes behind an empty message. During a walk, the engine of the target
-    /// searches all `entries` unexpected messages for a receive when the message arrives.
-    fn put(&self, entries: u32, walks: bool) -> Measurement {
+    /// Latency of a put of 8 bytes behind an empty message. The engine of the target searches all
+    /// `entries` unexpected messages for a receive when the message arrives.
+    fn put(&self, entries: u32) -> Measurement {
         let [put, _] = self.cycles(|rank| {
-            let me = rank.pid().0;
-            let source = rank.alloc_from(&contents(rank, 8))?;
-            let target = rank.alloc_from(&[0u8; 8])?;
-            let window = rank.register(&target, Rights::ALL)?;
-            let nothing = rank.alloc::<u8>(0)?;
-            rank.lab().match_thresholds(None, None)?;
-            let entries = if walks { entries } else { 0 };
-            let unmatched = Unmatched::send(rank, entries)?;
-            let begin = start(rank)?;
-            let mut end = begin;
-            if me == 0 {
-                let send = rank.isend(GlobalRank(1), TAG, &nothing)?;
-                let put = rank.iput(&window, GlobalRank(1), 0, &source)?;
-                rank.wait(put)?;
-                end = rank.now()?;
-                rank.barrier()?;
-                rank.wait(send)?;
-            } else if me == 1 {
-                let absent = rank.irecv(0, ABSENT, nothing.clone())?;
-                rank.barrier()?;
-                rank.cancel(&absent)?;
-                rank.wait_message(absent)?;
-                rank.recv(0, TAG, nothing.clone())?;
-                let found = rank.read_vec(&target)?;
-                check("a put of 8 bytes", found == pattern(0, 8))?;
-            } else {
-                rank.barrier()?;
-            }
-            unmatched.receive(rank)?;
-            let usual = Some(POSTED_THRESHOLD_LENGTH_VALUE as u16);
-            rank.lab().match_thresholds(usual, usual)?;
-            rank.deregister(window)?;
-            Ok((me == 0).then_some((begin, end)))
+            beside_walk(rank, entries, |rank, window, source| {
+                let me = rank.pid().0;
+                let nothing = rank.alloc::<u8>(0)?;
+                let begin = start(rank)?;
+                let mut end = begin;
+                if me == 0 {
+                    let send = rank.isend(GlobalRank(1), TAG, &nothing)?;
+                    let put = rank.iput(window, GlobalRank(1), 0, source)?;
+                    rank.wait(put)?;
+                    end = rank.now()?;
+                    rank.barrier()?;
+                    rank.wait(send)?;
+                } else if me == 1 {
+                    let absent = rank.irecv(0, ABSENT, nothing.clone())?;
+                    rank.barrier()?;
+                    rank.cancel(&absent)?;
+                    rank.wait_message(absent)?;
+                    rank.recv(0, TAG, nothing.clone())?;
+                    check_put(rank, window, 0)?;
+                } else {
+                    rank.barrier()?;
+                }
+                Ok((me == 0).then_some((begin, end)))
+            })
         })?;
-        let walk = if walks {
-            format!("{entries} entries are walked")
-        } else {
-            "no entry is walked".into()
-        };
         let limit = self.bound.received(8) + self.bound.back();
-        let note = format!("put of 8 bytes behind a message; {walk}");
+        let note = format!("put of 8 bytes behind a message; {entries} entries are walked");
         Ok(vec![figure(put).limit(limit).note(note)])
     }
 
@@ -443,37 +425,28 @@ impl Bench<'_> {
     /// `entries` unexpected messages of the rank.
     fn put_behind_receive(&self, entries: u32) -> Measurement {
         let [_, put] = self.cycles(|rank| {
-            let me = rank.pid().0;
-            let source = rank.alloc_from(&contents(rank, 8))?;
-            let target = rank.alloc_from(&[0u8; 8])?;
-            let window = rank.register(&target, Rights::ALL)?;
-            let nothing = rank.alloc::<u8>(0)?;
-            rank.lab().match_thresholds(None, None)?;
-            let unmatched = Unmatched::send(rank, entries)?;
-            start(rank)?;
-            let mut span = None;
-            if me == 1 {
-                let absent = rank.irecv(0, ABSENT, nothing)?;
-                let begin = rank.now()?;
-                let put = rank.iput(&window, GlobalRank(0), 0, &source)?;
-                rank.wait(put)?;
-                span = Some((begin, rank.now()?));
-                rank.cancel(&absent)?;
-                rank.wait_message(absent)?;
-            }
-            rank.barrier()?;
-            if me == 0 {
-                let found = rank.read_vec(&target)?;
-                check("a put of 8 bytes", found == pattern(1, 8))?;
-            }
-            unmatched.receive(rank)?;
-            let usual = Some(POSTED_THRESHOLD_LENGTH_VALUE as u16);
-            rank.lab().match_thresholds(usual, usual)?;
-            rank.deregister(window)?;
-            Ok(span)
+            beside_walk(rank, entries, |rank, window, source| {
+                start(rank)?;
+                let mut span = None;
+                if rank.pid() == GlobalRank(1) {
+                    let nothing = rank.alloc::<u8>(0)?;
+                    let absent = rank.irecv(0, ABSENT, nothing)?;
+                    let begin = rank.now()?;
+                    let put = rank.iput(window, GlobalRank(0), 0, source)?;
+                    rank.wait(put)?;
+                    span = Some((begin, rank.now()?));
+                    rank.cancel(&absent)?;
+                    rank.wait_message(absent)?;
+                }
+                rank.barrier()?;
+                if rank.pid() == GlobalRank(0) {
+                    check_put(rank, window, 1)?;
+                }
+                Ok(span)
+            })
         })?;
         let limit = self.bound.received(8) + self.bound.back();
-        let note = format!("put of 8 bytes behind a receive that searches {entries} messages");
+        let note = format!("put of 8 bytes behind a receive; {entries} entries are walked");
         Ok(vec![figure(put).limit(limit).note(note)])
     }
 
@@ -879,6 +852,31 @@ fn empty(rank: &mut Rank, buffer: &Region<u8>) -> Result<(), Error> {
 }
 
 /// Contents of the messages of a rank.
+/// Runs `measure` with a window and a source of 8 bytes on each rank. Rank 1 has `entries` unexpected
+/// messages, and searches walk.
+fn beside_walk(
+    rank: &mut Rank,
+    entries: u32,
+    measure: impl FnOnce(&mut Rank, &Window<u8>, &Region<u8>) -> Result<Span, Error>,
+) -> Result<Span, Error> {
+    let source = rank.alloc_from(&contents(rank, 8))?;
+    let target = rank.alloc_from(&[0u8; 8])?;
+    let window = rank.register(&target, Rights::ALL)?;
+    rank.lab().match_thresholds(None, None)?;
+    let unmatched = Unmatched::send(rank, entries)?;
+    let span = measure(rank, &window, &source)?;
+    unmatched.receive(rank)?;
+    let usual = Some(POSTED_THRESHOLD_LENGTH_VALUE as u16);
+    rank.lab().match_thresholds(usual, usual)?;
+    rank.deregister(window)?;
+    Ok(span)
+}
+
+fn check_put(rank: &mut Rank, window: &Window<u8>, source: u32) -> Result<(), Error> {
+    let found = rank.read_vec(window.region())?;
+    check("a put of 8 bytes", found == pattern(source, 8))
+}
+
 fn contents(rank: &Rank, bytes: u32) -> Vec<u8> {
     pattern(rank.pid().0, bytes)
 }

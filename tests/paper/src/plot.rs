@@ -168,9 +168,9 @@ pub fn latency(report: &Report) -> Result<String, PlotError> {
 /// # Errors
 /// An error of the drawing library, or [`PlotError::NoRows`].
 pub fn modes(report: &Report) -> Result<String, PlotError> {
-    let panels: Vec<(&ModePanel, Vec<Curve>)> = MODE_PANELS
-        .iter()
-        .map(|panel| (panel, panel.curves(report)))
+    let panels: Vec<(ModePanel, Vec<Curve>)> = MODE_PANELS
+        .into_iter()
+        .map(|panel| (panel, mode_curves(panel, report)))
         .filter(|(_, curves)| !curves.is_empty())
         .collect();
     if panels.is_empty() {
@@ -933,73 +933,39 @@ impl Small<'_> {
     }
 }
 
-/// A panel of the picture of both modes.
-struct ModePanel {
-    /// Kind of the rows.
-    kind: &'static str,
-    caption: &'static str,
-    x: &'static str,
-    /// Unit of the vertical axis: times are on a linear one.
-    y: &'static str,
-}
+/// A panel of the picture of both modes: kind of its rows, caption, and descriptions of both axes.
+type ModePanel = [&'static str; 4];
 
-const MODE_PANELS: [ModePanel; 8] = {
-    const fn sizes(kind: &'static str, caption: &'static str, y: &'static str) -> ModePanel {
-        let x = "bytes";
-        ModePanel {
-            kind,
-            caption,
-            x,
-            y,
-        }
-    }
-    const fn boards(kind: &'static str, caption: &'static str) -> ModePanel {
-        let (x, y) = ("boards", MICROSECONDS);
-        ModePanel {
-            kind,
-            caption,
-            x,
-            y,
-        }
-    }
-    [
-        sizes("latency", "Half of a round trip", MICROSECONDS),
-        sizes("bandwidth", "Ping-pong", "MB/s"),
-        sizes("stream", "Stream", "MB/s"),
-        sizes("bidirectional", "Both ways, each", "MB/s"),
-        boards("barrier", "Barrier"),
-        boards("allreduce-16", "Allreduce of 16 bytes"),
-        boards("reduce-16", "Reduce of 16 bytes"),
-        boards("allgather-16", "Allgather of 16 bytes"),
-    ]
-};
-const MICROSECONDS: &str = "us";
+const MODE_PANELS: [ModePanel; 8] = [
+    ["latency", "Half of a round trip", "bytes", TIME],
+    ["bandwidth", "Ping-pong", "bytes", "MB/s"],
+    ["stream", "Stream", "bytes", "MB/s"],
+    ["bidirectional", "Both ways, each", "bytes", "MB/s"],
+    ["barrier", "Barrier", "boards", TIME],
+    ["allreduce-16", "Allreduce of 16 bytes", "boards", TIME],
+    ["reduce-16", "Reduce of 16 bytes", "boards", TIME],
+    ["allgather-16", "Allgather of 16 bytes", "boards", TIME],
+];
+/// Times are on a linear axis.
+const TIME: &str = "us";
 /// Longest message of a panel with times.
 const SHORT: f64 = 8192.0;
 
-impl ModePanel {
-    fn is_linear(&self) -> bool {
-        self.y == MICROSECONDS
+/// The curves of a panel: one for each mode and protocol.
+fn mode_curves([kind, _, _, y]: ModePanel, report: &Report) -> Vec<Curve> {
+    let mut curves = by_size(report, &[(kind, "")]);
+    for curve in &mut curves {
+        curve.name = curve.name.trim_end_matches(": ").to_owned();
+        curve.points.retain(|point| y != TIME || point.0 <= SHORT);
     }
-
-    /// A curve for each mode and protocol.
-    fn curves(&self, report: &Report) -> Vec<Curve> {
-        let mut curves = by_size(report, &[(self.kind, "")]);
-        for curve in &mut curves {
-            curve.name = curve.name.trim_end_matches(": ").to_owned();
-            curve
-                .points
-                .retain(|point| !self.is_linear() || point.0 <= SHORT);
-        }
-        curves
-    }
+    curves
 }
 
 /// Colours of modes and protocols, in the order of their names.
 const MODE_COLOURS: [RGBColor; 6] = [RED, PALE_RED, ORANGE, BLUE, PALE_BLUE, GREEN];
 
 fn draw_modes(
-    panels: &[(&ModePanel, Vec<Curve>)],
+    panels: &[(ModePanel, Vec<Curve>)],
     svg: &mut String,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let rows = panels.len().div_ceil(COLUMNS);
@@ -1028,23 +994,22 @@ fn draw_modes(
         heading.draw(&Text::new(*name, (x + 34, y - 7), ("sans-serif", 15)))?;
     }
     for ((panel, curves), place) in panels.iter().zip(&body.split_evenly((rows, COLUMNS))) {
-        let x = extent(curves, |point| point.0);
-        let y = extent(curves, |point| point.1);
+        let [_, caption, x, y] = *panel;
+        let (left, right) = extent(curves, |point| point.0);
+        let (low, high) = extent(curves, |point| point.1);
+        let range = match y {
+            TIME => (0.0, 1.1 * high),
+            _ => (0.8 * low, 1.3 * high),
+        };
+        let curves = curves
+            .iter()
+            .map(|curve| (&*curve.points, colour(&curve.name)));
         Small {
-            caption: panel.caption,
-            x: (panel.x, (0.8 * x.0, 1.25 * x.1), 2.0),
-            y: if panel.is_linear() {
-                (panel.y, (0.0, 1.1 * y.1))
-            } else {
-                (panel.y, (0.8 * y.0, 1.3 * y.1))
-            },
+            caption,
+            x: (x, (0.8 * left, 1.25 * right), 2.0),
+            y: (y, range),
         }
-        .draw(
-            place,
-            curves
-                .iter()
-                .map(|curve| (&*curve.points, colour(&curve.name))),
-        )?;
+        .draw(place, curves)?;
     }
     area.present()?;
     drop((heading, body));

@@ -94,15 +94,13 @@ impl Progress {
             }
             let next_look = self.next_look()?;
             let has_looks = next_look < Cycle(u64::MAX);
+            let mut causes = self.causes_of(&want)?;
             // Most waits end soon, without a look at the clock.
             let may_spin = deadline.is_none() && !has_looks && wakes < LOOK_AT_CLOCK;
-            if may_spin && self.messages.listen_after != 0 {
-                let causes = self.causes_of(&want)?;
-                if let Some(wake) = self.port.spin(causes)? {
-                    self.take_in_wake(wake)?;
-                    wakes += 1;
-                    continue;
-                }
+            if may_spin && let Some(wake) = self.port.spin(causes)? {
+                self.take_in_wake(wake)?;
+                wakes += 1;
+                continue;
             }
             let (began, until) = match deadline {
                 Some(deadline) => deadline,
@@ -114,8 +112,8 @@ impl Progress {
             };
             if self.messages.listen_after == 0 {
                 self.listen(began, began)?;
+                causes = self.causes_of(&want)?;
             }
-            let causes = self.causes_of(&want)?;
             // A declared wait ends only by an interrupt, so the last time to listen comes first. A
             // rank that polls declares its wait at one of its polls.
             let declare_after = DECLARE_AFTER.max(self.last_listening().unwrap_or(0));

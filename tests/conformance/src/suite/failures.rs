@@ -456,10 +456,6 @@ impl PortLayer for MortalPort {
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> alcor::Result<Wake> {
         self.burn()?.wait(awaited, deadline)
     }
-
-    fn spin(&mut self, awaited: Causes) -> alcor::Result<Option<Wake>> {
-        self.below.spin(awaited)
-    }
 }
 
 /// The cluster under test, with accesses that the ranks have left.
