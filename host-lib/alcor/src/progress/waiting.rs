@@ -95,8 +95,11 @@ impl Progress {
             let next_look = self.next_look()?;
             let has_looks = next_look < Cycle(u64::MAX);
             let mut causes = self.causes_of(&want)?;
-            // Most waits end soon, without a look at the clock.
-            let may_spin = deadline.is_none() && !has_looks && wakes < LOOK_AT_CLOCK;
+            // Most waits end soon, without a look at the clock. Where each wait takes over unexpected
+            // messages at once, it does so before it spins.
+            let listens_at_once = self.messages.listen_after == 0;
+            let may_spin =
+                deadline.is_none() && !has_looks && !listens_at_once && wakes < LOOK_AT_CLOCK;
             if may_spin && let Some(wake) = self.port.spin(causes)? {
                 self.take_in_wake(wake)?;
                 wakes += 1;
@@ -110,7 +113,7 @@ impl Progress {
                     *deadline.insert((began, until))
                 }
             };
-            if self.messages.listen_after == 0 {
+            if listens_at_once {
                 self.listen(began, began)?;
                 causes = self.causes_of(&want)?;
             }
