@@ -417,6 +417,9 @@ impl Rank {
     }
 
     fn complete_all(&mut self, target: Option<GlobalRank>) -> Result<()> {
+        if self.progress.outstanding.count(target) == 0 {
+            self.progress.look_without_wait()?;
+        }
         self.progress.wait_for(
             |progress| Awaited::Completions {
                 missing: progress.outstanding.count(target),

@@ -124,6 +124,7 @@ pub(crate) struct Progress {
     pub(crate) deaths: Deaths,
     polls: u32,
     polling_since: Option<Cycle>,
+    calls_without_wait: u32,
     /// Whether the present wait has been declared to the port.
     has_declared: bool,
     /// The watch over the boards of the run; `None` if their time stands still.
@@ -255,6 +256,7 @@ impl Progress {
             deaths: Deaths::new(options.detection_cycles),
             polls: 0,
             polling_since: None,
+            calls_without_wait: 0,
             has_declared: false,
             watch: None,
             info,

@@ -38,6 +38,24 @@ impl PeerErrors {
 }
 
 #[test]
+fn a_rank_that_has_nothing_to_wait_for_learns_of_the_end() {
+    let peer_errors = PeerErrors::default();
+    let error = run(2, |rank| {
+        if rank.pid() == GlobalRank(0) {
+            return Err(Error::program("it has had enough"));
+        }
+        // Without the look in some of these calls, the rank would make all of them.
+        for _ in 0..10_000_000 {
+            rank.flush(GlobalRank(0))
+                .map_err(|error| peer_errors.note(error))?;
+        }
+        Ok(())
+    });
+    assert_eq!(error.unwrap_err().rank(), Some(GlobalRank(0)));
+    peer_errors.assert_all_aborted(1, 0, AbortReason::FAILED);
+}
+
+#[test]
 fn a_job_runs_again_and_again() {
     let job = Job::new(SoftBoard::new(3)).unwrap();
     for ranks in [3, 1, 2] {
