@@ -368,7 +368,7 @@ pub enum Error {
         rank: GlobalRank,
         /// The end of the link at a board of this process.
         link: LinkState,
-        /// Time for which a link was down, in cycles; 0 if the link can't open again.
+        /// Time for which nothing has passed, in cycles; 0 if the link can't open again.
         cycles: u64,
     },
     /// No rank of the run can continue: every rank waits, and nothing is under way. Every rank gets
@@ -1007,9 +1007,16 @@ impl Error {
 fn describe_lost(link: &LinkState, cycles: u64) -> String {
     match cycles {
         0 => format!("{link}; the run is over"),
-        _ => format!(
-            "{link}; links of the run have been down for {cycles} cycles, so the run is over (`Options::lost_link_after`)"
-        ),
+        _ => {
+            let silent = if link.is_down() {
+                ""
+            } else {
+                ", but the other end is silent; check the other board, and reset it"
+            };
+            format!(
+                "{link}{silent}; nothing has passed for {cycles} cycles, so the run is over (`Options::lost_link_after`)"
+            )
+        }
     }
 }
 

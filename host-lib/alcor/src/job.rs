@@ -105,9 +105,9 @@ pub struct Options {
     /// value, a death ends the run. All ranks of a run pass the same kind of value. See
     /// [`Options::detect_deaths`].
     pub detection_cycles: Option<u64>,
-    /// Maximum time for which a link between boards of the run may be down, before a wait of a rank
-    /// fails with [`Error::LinkLost`]. Without a value there is no limit. After a shorter time, the
-    /// link goes on without a loss.
+    /// Maximum time for which a link between boards of the run may be down, or get no answer from
+    /// its other end, before a wait of a rank fails with [`Error::LinkLost`]. Without a value there
+    /// is no limit. After a shorter time, the link goes on without a loss.
     pub lost_link_after: Option<Duration>,
     /// Topology of the run's boards. A [`Job`] takes the topology of its cluster. Processes that
     /// attach one rank each must pass the same topology.

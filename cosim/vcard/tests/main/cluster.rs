@@ -187,8 +187,8 @@ enum End {
     Rank(u32),
     /// Another process resets a board.
     Board(usize),
-    /// Another process resets both boards.
-    Boards,
+    /// Another process resets this board, and the other one after this time.
+    Boards(usize, Duration),
     /// A card loses its power on the side of the host: reads return all ones.
     Gone(usize),
 }
@@ -216,7 +216,10 @@ fn runs_end_at_any_moment() {
             0 => End::Rank(random.random_range(0..4)),
             1 => End::Board(random.random_range(0..2)),
             2 => End::Gone(random.random_range(0..2)),
-            _ => End::Boards,
+            _ => {
+                let skew = longest.mul_f64(random.random::<f64>().powi(3));
+                End::Boards(random.random_range(0..2), skew)
+            }
         };
         let moment = longest.mul_f64(random.random());
         let began = Instant::now();
@@ -226,7 +229,11 @@ fn runs_end_at_any_moment() {
                 match end {
                     End::Rank(_) => {}
                     End::Board(board) => reset(&lab.cards[board..=board]),
-                    End::Boards => reset(&lab.cards),
+                    End::Boards(first, skew) => {
+                        reset(&lab.cards[first..=first]);
+                        thread::sleep(skew);
+                        reset(&lab.cards[1 - first..=1 - first]);
+                    }
                     End::Gone(board) => lab.cards[board].is_gone.store(true, Ordering::Relaxed),
                 }
             });
@@ -392,6 +399,38 @@ fn a_cable_that_is_pulled_in_a_run_ends_it_after_a_time() {
         "{error}"
     );
     assert!(runs.into_inner() >= 20);
+}
+
+/// A run ends if nothing comes from the other board any more, although light arrives: the link is up for most of the time.
+#[test]
+fn a_link_whose_other_end_is_silent_ends_the_run_after_a_time() {
+    let Lab {
+        cluster, _folder, ..
+    } = lab("ring2?link-mute=0.0@60000-,0.1@60000-");
+    let options = Options::default().lost_link_after(Some(Duration::from_micros(200)));
+    let job = Job::with_options(&cluster, options).expect("a job");
+    let error = job
+        .run(4, |rank| {
+            let world = rank.world()?;
+            loop {
+                let mut sum = [1];
+                world.allreduce_in_place(rank, Operation::Sum, &mut sum)?;
+            }
+        })
+        .map(|_: Vec<()>| ())
+        .expect_err("no words");
+    let lost = error.error();
+    assert!(
+        matches!(
+            lost,
+            Some(Error::LinkLost {
+                cycles: 50_000..,
+                ..
+            })
+        ),
+        "{error}"
+    );
+    assert!(error.to_string().contains(" retrains)"), "{error}");
 }
 
 #[test]
