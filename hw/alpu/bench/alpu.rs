@@ -1,10 +1,9 @@
 //! `alpu` against the list of `alpu_model.rs`: answers, their order, and their cycles.
 
 use std::collections::VecDeque;
-use std::env;
 
 use alcor_abi::{AlpuOp, AlpuResult};
-use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, soak};
+use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Sink, Source, full, soak};
 use rand::Rng;
 
 use crate::alpu_model::{Answer, Command, Model, Request};
@@ -75,10 +74,6 @@ const SMALL: [Shape; 3] = [
 const LATENCY: u64 = 4;
 /// Number of cycles within which all decisions are made after a change that affects held requests.
 const SETTLE: u64 = 8;
-
-fn full() -> bool {
-    env::var("ALCOR_FULL").is_ok_and(|value| value == "1")
-}
 
 struct Pins {
     request: [Pin; 6],

@@ -230,13 +230,17 @@ impl Dut {
             .collect();
         sources.extend(recipe.sources.iter().map(|source| hardware().join(source)));
         let mutants = Mutants::from_env();
-        let netlist = mutants
+        let faulty = mutants
             .as_ref()
-            .and_then(|mutants| mutants.netlist(&recipe.top, &recipe.params, &sources));
-        if let Some(netlist) = netlist {
-            build = build.source(netlist);
-        } else {
-            build = build.sources(sources);
+            .and_then(|mutants| mutants.source(&recipe.top, &recipe.params, &sources));
+        let has_params = faulty
+            .as_ref()
+            .is_none_or(|path| path.extension().is_some_and(|kind| kind == "sv"));
+        build = match faulty {
+            Some(path) => build.source(path),
+            None => build.sources(sources),
+        };
+        if has_params {
             for (name, value) in &recipe.params {
                 build = match recipe.widths.get(name) {
                     Some(&bits) => build.param_bits(name, bits, *value),

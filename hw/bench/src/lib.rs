@@ -37,6 +37,6 @@ mod waves;
 
 pub use answers::Answers;
 pub use dut::{Dut, Pin, Recipe};
-pub use random::{Random, soak};
+pub use random::{Random, full, soak};
 pub use stream::{Pace, Sink, Source};
 pub use waves::Waves;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Input of the netlist that selects the active fault. 0 selects none.
 pub const ACTIVE: &str = "mutant_i";
 
-/// Value of `ALCOR_MUTANTS`: a folder of netlists with faults, and the number of the active fault.
+/// Value of `ALCOR_MUTANTS`: a folder of models with faults, and the number of the active fault.
 #[derive(Debug, Clone)]
 pub struct Mutants {
     folder: PathBuf,
@@ -34,13 +34,13 @@ impl Mutants {
         self.active
     }
 
-    /// The netlist with faults that replaces a model's sources. If there is no netlist for the
-    /// model, the model has no faults, and its top, parameters and sources are written for
-    /// `ci/mutate`.
+    /// The source with faults that replaces a model's sources: a netlist (`.v`), which has the
+    /// model's parameters, or all sources in one (`.sv`). If there is none for the model, the model
+    /// has no faults, and its top, parameters and sources are written for `ci/mutate`.
     ///
     /// # Panics
     /// If a file cannot be written.
-    pub fn netlist(
+    pub fn source(
         &self,
         top: &str,
         params: &[(String, u64)],
@@ -55,9 +55,11 @@ impl Mutants {
         for source in sources {
             recipe += &format!("source {}\n", source.display());
         }
-        let netlist = self.folder.join(format!("{name}.v"));
-        if netlist.exists() {
-            return Some(netlist);
+        for kind in ["v", "sv"] {
+            let path = self.folder.join(format!("{name}.{kind}"));
+            if path.exists() {
+                return Some(path);
+            }
         }
         write(&self.folder, &format!("{name}.recipe"), &recipe);
         None

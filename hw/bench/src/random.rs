@@ -63,6 +63,11 @@ pub fn soak(cycles: u64) -> u64 {
     cycles * number("ALCOR_SOAK").unwrap_or(1)
 }
 
+/// Whether `ALCOR_FULL` asks for the full tier.
+pub fn full() -> bool {
+    env::var("ALCOR_FULL").is_ok_and(|value| value == "1")
+}
+
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     match text.parse() {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use alcor_hw_bench::{Dut, Pin, Random, Recipe, soak};
+use alcor_hw_bench::{Dut, Pin, Random, Recipe, full, soak};
 use rand::Rng;
 
 /// 250 MHz and 322.265625 MHz, in picoseconds.
@@ -1139,7 +1139,7 @@ fn draw_goodput(measured: &[(f64, f64)], file: &str) -> Result<(), Box<dyn std::
 #[test]
 fn link_pair_goodput() {
     let mut measured = Vec::new();
-    let is_long = soak(1) >= 8;
+    let cycles = soak(if full() { 64 * 30_000 } else { 30_000 });
     println!("| errors a bit | frames lost | phits a cycle | go-back-n |\n|---|---:|---:|---:|");
     for bits in [0.0, 1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5] {
         let mut pair = Pair::open("link_pair_goodput");
@@ -1153,7 +1153,7 @@ fn link_pair_goodput() {
         let wire = &pair.wires[0];
         let (frames, damaged) = (wire.frames, wire.damaged);
         let (from, begin) = (pair.boards[1].arrived, pair.now);
-        pair.cycles(soak(30_000));
+        pair.cycles(cycles);
         let wire = &pair.wires[0];
         let lost = (wire.damaged - damaged) as f64 / (wire.frames - frames) as f64;
         let rate = (pair.boards[1].arrived - from) as f64 * CORE as f64 / (pair.now - begin) as f64;
@@ -1164,7 +1164,11 @@ fn link_pair_goodput() {
         );
         measured.push((bits, rate));
         // Few losses in a short run scatter widely.
-        let most = if bits < 3e-6 || is_long { 0.05 } else { 0.12 };
+        let most = if bits < 3e-6 || cycles >= 64 * 30_000 {
+            0.05
+        } else {
+            0.12
+        };
         assert!(
             (rate / formula - 1.0).abs() < most,
             "{bits:e}: {rate} phits a cycle, not {formula}"

@@ -2,11 +2,10 @@
 //! model of `collective_model.rs`.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::env;
 
 use alcor_abi::packets::net_high;
 use alcor_abi::{Collective, Datatype, Operation, PhitKind, Status, rank};
-use alcor_hw_bench::{Random, Recipe, Waves, soak};
+use alcor_hw_bench::{Random, Recipe, Waves, full, soak};
 use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
@@ -27,10 +26,6 @@ const REAL_WINDOW: usize = 512;
 const NODE_WORDS: usize = NODE_BYTES as usize / 4;
 /// Number of words around a range that must not change.
 const MARGIN: usize = 3;
-
-fn full() -> bool {
-    env::var("ALCOR_FULL").is_ok_and(|value| value == "1")
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Shape {

@@ -4,10 +4,9 @@
 //! The router models are those of `router.rs`. Links, boards and traffic are in this file.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::env;
 use std::fmt;
 
-use alcor_hw_bench::{Dut, Pin, Random};
+use alcor_hw_bench::{Dut, Pin, Random, full};
 use rand::Rng;
 
 use crate::switch_router::{CONTROL, Config, HERE, LARGE, MIDDLE, Phit, Pins, SMALL, VCS};
@@ -467,15 +466,6 @@ impl Board {
     }
 }
 
-/// Number of phits of a soak in the quick tier or in the full tier.
-fn soak(quick: u64, full: u64) -> u64 {
-    if env::var("ALCOR_FULL").is_ok_and(|value| value == "1") {
-        full
-    } else {
-        quick
-    }
-}
-
 const RING: Shape = Shape {
     config: SMALL,
     size: [5, 1, 1],
@@ -512,18 +502,26 @@ fn soak_shape(shape: Shape, phits: u64, bench: &'static str) {
 
 #[test]
 fn ring() {
-    soak_shape(RING, soak(30_000, 1_500_000), "switch_router ring");
+    soak_shape(
+        RING,
+        if full() { 1_500_000 } else { 30_000 },
+        "switch_router ring",
+    );
 }
 
 #[test]
 fn torus_2d() {
-    soak_shape(TORUS_2D, soak(80_000, 4_000_000), "switch_router torus_2d");
+    soak_shape(
+        TORUS_2D,
+        if full() { 4_000_000 } else { 80_000 },
+        "switch_router torus_2d",
+    );
 }
 
 /// In the full tier, ten million phits of all classes.
 #[test]
 fn torus_3d() {
-    let phits = soak(80_000, 10_000_000);
+    let phits = if full() { 10_000_000 } else { 80_000 };
     soak_shape(TORUS_3D, phits, "switch_router torus_3d");
 }
 
@@ -532,7 +530,7 @@ fn torus_3d() {
 fn ring_of_strides() {
     let mut network = Network::new(RING, "switch_router ring_of_strides");
     network.stride = Some(2);
-    if let Err(deadlock) = network.run(soak(10_000, 500_000)) {
+    if let Err(deadlock) = network.run(if full() { 500_000 } else { 10_000 }) {
         panic!("{deadlock}");
     }
 }

@@ -1,5 +1,5 @@
 //! Long random runs at the sizes of the RTL. `ALCOR_SEED` repeats a run, `ALCOR_SOAK` makes it
-//! longer: with `ALCOR_SOAK=1000`, 10^9 phits in each class of faults.
+//! longer: with `ALCOR_SOAK=1000`, 10^9 phits in each test.
 
 use alcor_link_model::{Action, Budget, Link, Rules, Sizes, State};
 use alcor_reach::Protocol;
