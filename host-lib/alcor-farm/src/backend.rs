@@ -220,12 +220,15 @@ impl Backend for ClusterBackend {
             let opened = Cluster::new(boards.collect(), cluster.shape()?)?.with_name(&uri);
             check_ranks(&opened, cluster).map_err(failed)?;
             let mine = own..own + u32::from(is_first);
-            opened.prepare_boards(mine, launch.size, || {
+            opened.prepare_boards(mine.clone(), launch.size, || {
                 let key = member.gather("reset", &opened.draw_key().to_string());
                 let key = key.map_err(|error| error.of(&uri))?.into_iter().next();
                 let key = key.unwrap_or_default();
                 key.parse().map_err(|_| failed(member.unreadable(&key)))
             })?;
+            if let Some(link) = opened.meets_another_run(mine)? {
+                return Err(alcor::Error::KeyInUse { link });
+            }
             let ready = member.gather("ready", "");
             ready.map_err(|error| error.of(&uri))?;
             Ok(opened)

@@ -5,12 +5,18 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::Arc;
 
-use alcor_abi::board::{DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place};
+use alcor_abi::board::{
+    CYCLE_LO, DATELINES, FORWARD, GEOMETRY, PLACE, datelines, forward, geometry, place,
+};
 
 use crate::{Board, BoardInfo, Error, LinkState, PageOffset, Result, Topology, identify};
 
 /// The port number of the board's own ranks.
 const HERE: u32 = 15;
+/// Cycles within which a link opens between two boards that have the same key.
+const OPENS_WITHIN: u32 = 20_000;
+/// Runs of the same key, one after the other, that only a cable between two ports of a board explains.
+const SAME_KEYS: u32 = 4;
 
 /// Boards joined by links, on which a [`crate::Job`] runs. A single board is a cluster too.
 ///
@@ -157,7 +163,64 @@ impl Cluster {
     /// As [`Cluster::identify`]; [`Error::BadOption`] or [`Error::TooFewRanks`] if the boards do
     /// not have this number of ranks; errors of the boards.
     pub fn prepare(&self, ranks: u32) -> Result<BoardInfo> {
-        self.prepare_boards(0..self.boards.len() as u32, ranks, || Ok(self.draw_key()))
+        let all = 0..self.boards.len() as u32;
+        let mut key = self.draw_key();
+        let mut left = SAME_KEYS;
+        loop {
+            let info = self.prepare_boards(all.clone(), ranks, || Ok(key))?;
+            left -= 1;
+            if left == 0 || self.meets_another_run(all.clone())?.is_none() {
+                return Ok(info);
+            }
+            let last = key;
+            while key == last {
+                key = self.draw_key();
+            }
+        }
+    }
+
+    /// Looks whether a link of the boards `own` has opened to a board of another run, which has drawn
+    /// the same key. The end of one run would abort the other. Boards that are not prepared anew would
+    /// stay joined. Without cables to other boards, and where time stands still, it returns at once.
+    ///
+    /// # Errors
+    /// Errors of the boards.
+    ///
+    /// # Examples
+    /// ```
+    /// use alcor::{Cluster, soft::SoftBoard};
+    ///
+    /// let cluster = Cluster::single(SoftBoard::new(4));
+    /// cluster.prepare(4)?;
+    /// assert_eq!(cluster.meets_another_run(0..1)?, None);
+    /// # Ok::<(), alcor::Error>(())
+    /// ```
+    pub fn meets_another_run(&self, own: Range<u32>) -> Result<Option<LinkState>> {
+        let boards = (0..).zip(&self.boards);
+        for (number, board) in boards.filter(|(number, _)| own.contains(number)) {
+            if board.time_stands_still() {
+                continue;
+            }
+            let time = || board.read32(PageOffset(CYCLE_LO));
+            let ports = geometry::LINKS.get(board.read32(PageOffset(GEOMETRY))?);
+            let began = time()?;
+            loop {
+                let mut links = LinkState::of_board(number, &**board, ports)?;
+                // In a ring of one board, the neighbour is the board itself.
+                links.retain(|link| {
+                    let neighbour = self.topology.neighbour(number, link.port);
+                    link.is_aligned() && neighbour.is_none_or(|(other, _)| other == number)
+                });
+                let open = links.iter().find(|link| link.is_open());
+                if let Some(open) = open {
+                    return Ok(Some(open.clone()));
+                }
+                if links.is_empty() || time()?.wrapping_sub(began) > OPENS_WITHIN {
+                    break;
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Prepares the boards with the numbers `own` as [`Cluster::prepare`] does, in a run in which

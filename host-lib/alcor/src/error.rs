@@ -359,6 +359,13 @@ pub enum Error {
         /// The board.
         board: String,
     },
+    /// A board of another run, which is cabled to this run's board, has the same key: the end of one
+    /// run would abort the other.
+    #[error("{link}, to a board of another run that has drawn the same key; start this run again")]
+    KeyInUse {
+        /// The link to the other run's board.
+        link: LinkState,
+    },
     /// Nothing will pass on a link between boards of the run, or has passed for longer than
     /// [`Options::lost_link_after`](crate::Options::lost_link_after).
     #[error("{rank}: {}", describe_lost(link, *cycles))]

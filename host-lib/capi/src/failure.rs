@@ -103,7 +103,9 @@ fn code_of(error: &Error) -> alcor_error {
         Error::UnknownScheme { .. } => alcor_error::ALCOR_ERR_URI,
         Error::AbiVersion { .. } | Error::AbiHash { .. } => alcor_error::ALCOR_ERR_VERSION,
         Error::NoSuchRank { .. } | Error::TooFewRanks { .. } => alcor_error::ALCOR_ERR_NO_SUCH_RANK,
-        Error::RankTaken { .. } | Error::BoardBusy { .. } => alcor_error::ALCOR_ERR_RANK_TAKEN,
+        Error::RankTaken { .. } | Error::BoardBusy { .. } | Error::KeyInUse { .. } => {
+            alcor_error::ALCOR_ERR_RANK_TAKEN
+        }
         Error::MissingCapability { .. }
         | Error::TooManyBoards { .. }
         | Error::MessageOfKernel { .. } => alcor_error::ALCOR_ERR_CAPABILITY,

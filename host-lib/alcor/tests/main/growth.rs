@@ -21,7 +21,7 @@ const COMPLETE: [&str; 7] = [
 ];
 
 /// Errors that backends make.
-const MADE_BY_BACKENDS: [&str; 13] = [
+const MADE_BY_BACKENDS: [&str; 14] = [
     "BadNodeAddress",
     "BadOption",
     "Board",
@@ -29,6 +29,7 @@ const MADE_BY_BACKENDS: [&str; 13] = [
     "BoardReset",
     "DeadLink",
     "Deadlock",
+    "KeyInUse",
     "NoSuchRank",
     "PeerDied",
     "Program",
