@@ -213,7 +213,7 @@ impl Cluster {
                 });
                 let open = links.iter().find(|link| link.is_open());
                 if let Some(open) = open {
-                    return Ok(Some(open.clone()));
+                    return Ok(Some(*open));
                 }
                 if links.is_empty() || time()?.wrapping_sub(began) > OPENS_WITHIN {
                     break;
