@@ -672,9 +672,9 @@ fn a_terminal_shows_what_runs_and_what_is_left_in_80_columns() {
         lines.iter().filter(|line| row.is_match(line)).count() > 5,
         "{lines:?}"
     );
-    let all =
-        regex::Regex::new("^soft:3, seed 1: [0-9]+ passed, 0 failed, [0-9]+ skipped; ").unwrap();
-    assert!(lines.iter().any(|line| all.is_match(line)), "{lines:?}");
+    // A rank of this test has nothing to wait for.
+    let hung = regex::Regex::new(r"^abort\.in_many_collectives +passed ").unwrap();
+    assert!(lines.iter().any(|line| hung.is_match(line)), "{lines:?}");
     // The second colour of a terminal is green: of the bar, and of the results below.
     assert!(text.contains("\x1b[32m"), "{text:?}");
     assert!(text.contains(" \x1b[32mpassed\x1b[0m "), "{text:?}");
