@@ -2,9 +2,10 @@
 
 /// Proof of `fifo_async` with any two clocks.
 ///
-/// Each cycle of the proof is a moment, at which each clock has an edge or none; a clock may stand. `fifo_async_sync.sv` says
-/// what the synchronisers see. Each side is reset at any time. Words count once both resets have been active together for an
-/// edge of each clock and the bits that this changed have arrived, until a side that has left its reset is reset again.
+/// Each cycle of the proof is a moment, at which each clock has an edge or none. A clock may stand. `fifo_async_sync.sv`
+/// gives the values that synchronisers see. Each side is reset at any time. Words count after both resets have been active
+/// together for an edge of each clock, and the bits that this changed have arrived. They count until a side that has left
+/// its reset is reset again.
 module fifo_async_clocks #(
     parameter int unsigned WIDTH = 2,
     parameter int unsigned DEPTH = 4
@@ -159,7 +160,7 @@ module fifo_async_clocks #(
     if (rst_ni && $past(rst_ni) && rrst_ni && $past(rrst_ni && valid && !(rclk_i && ready_i)))
       p_stable : assert (valid && $stable(data));
   end
-  // Pointers change by a bit at a time; what has arrived is the old or the new pointer.
+  // Pointers change by a bit at a time; the pointer that has arrived is the old or the new one.
   `ALCOR_ASSERT(p_wgray, !live_q || $onehot0(wgray ^ w_was))
   `ALCOR_ASSERT(p_rgray, !live_q || $onehot0(rgray ^ r_was))
   `ALCOR_ASSERT(p_wline, !live_q || w_line == wgray || bin(w_line) == wbin - PtrW'(1))

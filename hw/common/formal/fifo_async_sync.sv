@@ -25,7 +25,7 @@ module sync_2ff #(
   logic [WIDTH-1:0] arrives;
 
   logic [WIDTH-1:0] was_q, line, line_q, meta, meta_q, sync_q;
-  // The first flop had an edge in the moment before: it has what has arrived by now.
+  // The first flop had an edge in the moment before: it has the bits that have arrived by now.
   logic taken_q;
 
   assign line = (arrives & d_i) | (~arrives & ((d_i != was_q) ? was_q : line_q));

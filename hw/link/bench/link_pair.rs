@@ -1164,7 +1164,7 @@ fn link_pair_goodput() {
         );
         measured.push((bits, rate));
         // Few losses in a short run scatter widely.
-        let most = if bits < 3e-6 || cycles >= 64 * 30_000 {
+        let most = if bits < 3e-6 || cycles >= 8 * 30_000 {
             0.05
         } else {
             0.12

@@ -5,7 +5,7 @@ import alcor_link_pkg::*;
 
 /// Proof of the receiver: `link_rx` up to the words that it takes apart. The FIFOs behind are free.
 ///
-/// The other end has a stream of numbered words, of which the solver chooses one. The medium does whatever it likes: frames
+/// The other end has a stream of numbered words, of which the solver chooses one. The medium is free: frames
 /// are lost, repeated, early, damaged, cut off, and of any epoch and board. The controller and the board are reset at any
 /// time. The proof is about the chosen lives of this board; in all others, the streams are free too.
 module receiver (
@@ -231,17 +231,16 @@ module receiver (
   // ---------------------------------------------------------------- states of interest, for the task `receiver-reached`
 
   // A frame of the chosen session has been refused since the last one was delivered: because it had come before, because
-  // one before it is missing, because it was damaged, because it found no room.
-  logic candidate, repeated_q, early_q, damaged_q, full_q, stranger_q, cut_q;
+  // one before it is missing, or because it was damaged.
+  logic candidate, repeated_q, early_q, damaged_q, stranger_q, cut_q;
   assign candidate = chosen_q && last && session.open && sound && numbered_q && names_me && ours && session.other == other;
   always_ff @(posedge clk_i) begin
     repeated_q <= repeated_q || (candidate && place_q < kept);
     early_q    <= early_q || (candidate && place_q > kept);
     damaged_q  <= damaged_q || (last && error_q && names_me && session.open && kept != '0);
-    full_q     <= full_q || (candidate && place_q == kept && !delivers);
     stranger_q <= stranger_q || (last && sound && numbered_q && !names_me && chosen_q && session.greets && sequence_q == expected);
     cut_q      <= cut_q || (!ready_i && within && alone_q && names_me && session.open);
-    if (!alive_q) {repeated_q, early_q, damaged_q, full_q, stranger_q, cut_q} <= '0;
+    if (!alive_q) {repeated_q, early_q, damaged_q, stranger_q, cut_q} <= '0;
   end
   always @(posedge clk_i) begin
     if (rst_ni && alive_q && lives_q && chosen_q) begin

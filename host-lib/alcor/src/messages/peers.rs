@@ -174,10 +174,7 @@ impl Peers {
         let message = self.send_of(rank, to, send_tag, &values.bytes())?;
         let receive = self.irecv(rank, source, tag, local)?;
         let send = self.start(rank, message, values.hold())?;
-        let received = rank.wait_message(receive);
-        let sent = rank.wait(send);
-        let status = received?;
-        sent.map(|()| status)
+        wait_for_both(rank, receive, send)
     }
 
     /// As [`Peers::sendrecv`], with one buffer for both messages.
@@ -197,10 +194,7 @@ impl Peers {
         let receive = self.receive_of(rank, kind, source, tag, Some(&local.bytes()))?;
         let receive = self.start(rank, receive, local.hold())?;
         let send = self.start(rank, message, values.hold())?;
-        let received = rank.wait_message(receive.with_copy_back(copy_back));
-        let sent = rank.wait(send);
-        let status = received?;
-        sent.map(|()| status)
+        wait_for_both(rank, receive.with_copy_back(copy_back), send)
     }
 
     pub(super) fn irecv<'a>(
@@ -348,4 +342,29 @@ impl Rank {
         }
         Ok(())
     }
+}
+
+/// Waits for a receive and a send. If the send fails first, the receive is cancelled: its message may
+/// depend on the send, and then never comes.
+fn wait_for_both(
+    rank: &mut Rank,
+    receive: Request<'_>,
+    send: Request<'_>,
+) -> Result<MessageStatus> {
+    let waited = rank.progress.wait_for(
+        |progress| progress.awaited([&receive, &send].into_iter()),
+        |progress| progress.completions(u32::from(!receive.is_known() && !send.is_known())),
+    );
+    if waited.is_ok() && !receive.is_known() {
+        let sent = rank.wait(send);
+        if sent.is_err() {
+            rank.cancel(&receive)?;
+        }
+        let status = rank.wait_message(receive)?;
+        return sent.map(|()| status);
+    }
+    let received = rank.wait_message(receive);
+    let sent = rank.wait(send);
+    let status = received?;
+    sent.map(|()| status)
 }

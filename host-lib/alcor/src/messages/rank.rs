@@ -115,8 +115,8 @@ impl Rank {
     /// may be received by any receive, and the received message may come from any send.
     ///
     /// # Errors
-    /// As [`Rank::recv`] and [`Rank::isend`]. The error of the receive has precedence. If the
-    /// arguments are refused, nothing is sent.
+    /// As [`Rank::recv`] and [`Rank::isend`]. The error of the receive has precedence. If the send
+    /// fails first, the receive is cancelled. If the arguments are refused, nothing is sent.
     ///
     /// # Examples
     /// ```

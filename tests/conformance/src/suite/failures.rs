@@ -54,7 +54,7 @@ fn survive<T: Send + PartialEq + std::fmt::Debug>(
         }
     }
     // The death of a rank by an error may be the cause of errors of other ranks.
-    same("errors of survivors", Vec::new(), errors)?;
+    holds("errors of survivors", "none", errors.is_empty(), errors.join("; "))?;
     same("survivors", context.ranks() - victims.len() as u32, values.len() as u32)?;
     let first = values.first();
     holds("values of survivors", format_args!("all {first:?}"), values.iter().all(|value| Some(value) == first), format_args!("{values:?}"))
@@ -115,10 +115,17 @@ fn known(context: &Context) -> Result {
                 is_lost("a receive", &[victim], rank.recv(victim, 0, &mut [1u32]))?;
                 is_lost("a probe", &[victim], rank.probe(victim, 0))?;
                 is_lost("a receive from any source", &[victim], rank.recv(Source::Any, 0, &mut [1u32]))?;
+                let exchange = rank.sendrecv(victim, 0, &[1u32], Source::Any, 0, &mut [1u32]);
+                is_lost("an exchange", &[victim], exchange)?;
                 if let Some(others) = &others {
                     same("a sum without the dead rank", expected_sum(others), sum(rank, others)?)?;
                 }
                 let new = go_on(rank, &world, &[victim])?;
+                // Receives from any source go on now, so only the send fails.
+                let exchange = rank.sendrecv(victim, 0, &[1u32], Source::Any, 0, &mut [1u32]);
+                is_lost("an exchange after the shrink", &[victim], exchange)?;
+                let exchange = rank.sendrecv_replace(victim, 0, Source::Any, 0, &mut [1u32]);
+                is_lost("an exchange in place after the shrink", &[victim], exchange)?;
                 for &peer in new.members() {
                     rank.put(&window, peer, me.0 as usize, &[me.0 + 1])?;
                     let mut found = [0];
@@ -499,7 +506,7 @@ fn with_fuses<T: Send>(
             Err(error) => errors.push(error.to_string()),
         }
     }
-    same("errors of survivors", Vec::new(), errors)?;
+    holds("errors of survivors", "none", errors.is_empty(), errors.join("; "))?;
     Ok(values)
 }
 
