@@ -220,6 +220,7 @@ struct Pins {
     cancel: Pin,
     active: Pin,
     stale: Pin,
+    row_writes: Pin,
     complete_valid: Pin,
     complete_ready: Pin,
     complete_status: Pin,
@@ -252,6 +253,7 @@ impl Pins {
             cancel: by_rank("cancel_i"),
             active: by_board("active_o"),
             stale: by_board("stale_o"),
+            row_writes: by_rank("writes_o"),
             complete_valid: by_rank("complete_valid_o"),
             complete_ready: by_rank("complete_ready_i"),
             complete_status: by_rank("complete_status_o"),
@@ -695,17 +697,22 @@ impl Cluster {
     fn program(&mut self, communicators: &[Communicator]) {
         for two in communicators.chunks(2) {
             for communicator in two {
-                let key = &mut self.keys[communicator.context];
-                *key = (*key + 1) % 256;
-                let key = *key << 8;
-                for label in 0..communicator.boards.len() {
-                    let writer = self.writer(communicator, label);
-                    let mut row = communicator.row(label, &mut self.rng);
-                    row[0].1 |= key;
-                    self.writes[writer].extend(row);
-                }
+                self.write_rows(communicator);
             }
             self.drain();
+        }
+    }
+
+    /// Queues the writes of a communicator's rows on all of its boards, with the next key.
+    fn write_rows(&mut self, communicator: &Communicator) {
+        let key = &mut self.keys[communicator.context];
+        *key = (*key + 1) % 256;
+        let key = *key << 8;
+        for label in 0..communicator.boards.len() {
+            let writer = self.writer(communicator, label);
+            let mut row = communicator.row(label, &mut self.rng);
+            row[0].1 |= key;
+            self.writes[writer].extend(row);
         }
     }
 
@@ -2016,6 +2023,191 @@ fn collective_lost() {
     assert!(cancelled > 100 && well > 100, "{cancelled} {well}");
 }
 
+/// A rank posts a barrier in each of two communicators, in the last cycles of its reset and in the
+/// cycles after it, while completions are taken at once or late. A barrier posted in the reset ends
+/// with ST_RANK_RESET. A later barrier waits for the other member and succeeds.
+#[test]
+fn collective_reset_ends() {
+    const ORPHANED: u64 = 1;
+    /// The first cycle after the reset.
+    const OVER: u64 = 16;
+    let mut cluster = Cluster::new(SMALL, "collective_reset_ends");
+    let board: Vec<usize> = (0..SMALL.ranks).collect();
+    let groups =
+        [3, 9].map(|context| Communicator::blocks(context, vec![0], &board, false, SMALL.ranks));
+    cluster.program(&groups);
+    let member = |rank: usize, id: u16| Member {
+        rank,
+        id,
+        part: Part {
+            what: BARRIER.what(&groups[0]),
+            ..Part::default()
+        },
+        ..Member::default()
+    };
+    for first in OVER - 6..OVER + 2 {
+        for (gap, slow) in [1, 2, 3]
+            .into_iter()
+            .flat_map(|gap| [(gap, 0.0), (gap, 1.0)])
+        {
+            let lost = cluster.rng.random_range(0..board.len());
+            // The operands of both barriers are equal, so they are written once.
+            let mut posts = Vec::new();
+            for (group, at) in groups.iter().zip([first, first + gap]) {
+                let member = member(lost, cluster.id());
+                let mut writes = cluster.command(group.context, &member);
+                let go = writes.pop().expect("C_GO");
+                cluster.writes[lost].extend(writes);
+                posts.push((at, go, member.id));
+            }
+            cluster.drain();
+            cluster.ended.clear();
+            cluster.disturbances = Disturbances { slow, ..NONE };
+            for cycle in 0..80 {
+                for (_, go, _) in posts.iter().filter(|(at, ..)| *at == cycle) {
+                    cluster.writes[lost].push_back(*go);
+                }
+                if cycle == 40 {
+                    cluster.disturbances = NONE;
+                }
+                let (lane, pulse) = (cluster.pins.lost, OVER - 5);
+                cluster.dut.set(lane, lost, u64::from(cycle == pulse));
+                for &rank in &board {
+                    let cancel = match rank == lost {
+                        true if cycle < OVER => DRAIN,
+                        false if cycle > pulse && cycle < 60 => ORPHANED,
+                        _ => 0,
+                    };
+                    cluster.dut.set(cluster.pins.cancel, rank, cancel);
+                }
+                cluster.tick();
+            }
+            let what = format!("C_GO in {first} and {gap} cycles later, rank {lost}, slow {slow}");
+            let mut ended: BTreeMap<u16, u64> = BTreeMap::new();
+            for end in std::mem::take(&mut cluster.ended) {
+                assert_eq!(end.rank, lost, "{what}: {end:?}");
+                assert_eq!(ended.insert(end.id, end.status), None, "{what}: {end:?}");
+            }
+            let mut left = 0;
+            for (group, (at, _, id)) in groups.iter().zip(posts) {
+                let reset = (at < OVER).then_some(Status::RankReset as u64);
+                assert_eq!(ended.remove(&id), reset, "{what}: C_GO in cycle {at}");
+                // All members that have not posted post.
+                for &rank in &board {
+                    left += 1;
+                    if rank != lost || reset.is_some() {
+                        let member = member(rank, cluster.id());
+                        let writes = cluster.command(group.context, &member);
+                        cluster.writes[rank].extend(writes);
+                    }
+                }
+            }
+            cluster.ticks(200);
+            for end in std::mem::take(&mut cluster.ended) {
+                assert_eq!(end.status, Status::Ok as u64, "{what}: {end:?}");
+                left -= 1;
+            }
+            assert_eq!(left, 0, "{what}: barriers after the reset have not ended");
+        }
+    }
+}
+
+/// The rows of a communicator are written while its boards read a message out of node memories of
+/// high latency. The collective ends, and the next collective begins as soon as the rows are
+/// written. No data of the old message reaches the new one.
+#[test]
+fn collective_rewritten() {
+    let shape = LATEST;
+    let mut cluster = Cluster::new(shape, "collective_rewritten");
+    let all: Vec<usize> = (0..shape.ranks).collect();
+    let groups = [Communicator::blocks(
+        3,
+        vec![0, 1],
+        &all,
+        false,
+        shape.ranks,
+    )];
+    cluster.program(&groups);
+    let members = groups[0].ranks.len();
+    let mut cut = 0;
+    // The first data comes out of node memory after 64 cycles, the last data after 130.
+    for wait in (0..140).step_by(7) {
+        let mut used = vec![MARGIN; shape.all()];
+        let mut plans: Vec<Plan> = Vec::new();
+        // The root's board only keeps what it reads, so no other block waits for this data.
+        for (collective, phits) in [(Collective::Reduce, 60), (Collective::Allreduce, 6)] {
+            let call = Call {
+                collective,
+                count: phits * shape.phit_w as usize / 64,
+                root: cluster.rng.random_range(0..members),
+                ..SUM_I64
+            };
+            plans.extend(cluster.plan(&groups, 0, &vec![call; members], &mut used));
+        }
+        let end = used.iter().max().copied().unwrap_or(0) + MARGIN;
+        cluster.host(0, end, true, |_, _, _| ());
+        // All members post the old collective in one cycle.
+        let mut goes = Vec::new();
+        for member in plans[0].members.clone() {
+            let mut writes = cluster.command(groups[0].context, &member);
+            goes.extend(writes.pop().map(|go| (member.rank, go)));
+            cluster.writes[member.rank].extend(writes);
+            cluster.cancels.insert((member.rank, member.id), None);
+        }
+        cluster.drain();
+        for (rank, go) in goes.drain(..) {
+            cluster.writes[rank].push_back(go);
+        }
+        cluster.tick();
+        // The operands of the new collective, which no member posts before all rows are written.
+        for member in plans[1].members.clone() {
+            let mut writes = cluster.command(groups[0].context, &member);
+            goes.extend(writes.pop().map(|go| (member.rank, go)));
+            cluster.writes[member.rank].extend(writes);
+        }
+        cluster.ticks(wait);
+        cluster.write_rows(&groups[0]);
+        let last = cluster.dut.cycle() + 1000;
+        loop {
+            cluster.tick();
+            let mut ranks = 0..shape.all();
+            if ranks.all(|rank| {
+                cluster.writes[rank].is_empty()
+                    && cluster.dut.get(cluster.pins.row_writes, rank) == 0
+            }) {
+                break;
+            }
+            assert!(cluster.dut.cycle() < last, "wait {wait}: rows not written");
+        }
+        for end in std::mem::take(&mut cluster.ended) {
+            assert!(cluster.cancelled(end), "wait {wait}: {end:?}");
+            if end.status != Status::Ok as u64 {
+                plans[0].status = Status::RankReset;
+            }
+        }
+        cut += u32::from(plans[0].status != Status::Ok);
+        for member in &plans[0].members {
+            let end = cluster.cancels.remove(&(member.rank, member.id));
+            assert!(
+                matches!(end, Some(Some(_))),
+                "wait {wait}: {member:?} has not ended"
+            );
+        }
+        for (rank, go) in goes {
+            cluster.writes[rank].push_back(go);
+        }
+        cluster.ticks(400);
+        let mut left = groups[0].ranks.clone();
+        for end in std::mem::take(&mut cluster.ended) {
+            assert_eq!(end.status, Status::Ok as u64, "wait {wait}: {end:?}");
+            left.retain(|&rank| rank != end.rank);
+        }
+        assert!(left.is_empty(), "wait {wait}: {left:?} have not ended");
+        cluster.compare(&plans, end);
+    }
+    assert!(cut > 10, "{cut}");
+}
+
 /// Ranks are reset while their collective waits for members on other boards that never post it, or
 /// during a collective. Each reset ends soon, with all commands that the rank has posted. A
 /// communicator of other ranks continues in the meantime. A new communicator in the same row
@@ -2024,12 +2216,18 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
     let mut cluster = Cluster::new(shape, bench);
     cluster.program_sync();
     let (mut longest, mut ended, mut beside, mut anew, mut notified) = (0, 0, 0, 0, 0);
-    for _ in 0..soak(epochs) {
+    for epoch in 0..soak(epochs) {
         cluster.disturbances = NONE;
-        let old = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
-        if old.boards.len() < 2 {
-            continue;
-        }
+        // In every eighth epoch, one board alone posts, and no rank is reset: the row is written while
+        // the board's collectives wait. In every other eighth epoch, one board's ranks are not reset,
+        // and other boards notify this board.
+        let (is_alone, is_notified) = (epoch % 8 == 7, epoch % 8 == 3);
+        let old = loop {
+            let old = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
+            if old.boards.len() > 1 {
+                break old;
+            }
+        };
         let rest: Vec<usize> = (0..shape.all())
             .filter(|rank| !old.ranks.contains(rank))
             .collect();
@@ -2061,17 +2259,26 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
         // Some boards never post, unless all boards post and are reset during the collective.
         let boards = &groups[0].boards;
         let mut missing = boards.clone();
-        missing.shuffle(&mut *cluster.rng);
-        missing.truncate(if cluster.rng.random_bool(0.3) {
-            0
+        if is_alone {
+            missing.remove(0);
         } else {
-            cluster.rng.random_range(1..boards.len())
-        });
+            missing.shuffle(&mut *cluster.rng);
+            missing.truncate(if cluster.rng.random_bool(0.3) {
+                0
+            } else {
+                cluster.rng.random_range(1..boards.len())
+            });
+            if is_notified {
+                missing.retain(|&board| board != boards[0]);
+                missing.truncate(boards.len() - 2);
+            }
+        }
         let now = cluster.dut.cycle();
         let (mut resets, mut left) = (Vec::new(), Vec::new());
         // While phits are in flight, or when all boards wait.
         let soon = [12..80, 100..1500][cluster.rng.random_range(0..2)].clone();
-        let spared = cluster.rng.random_bool(0.3).then(|| boards[0]);
+        let is_spared = is_alone || is_notified || cluster.rng.random_bool(0.3);
+        let spared = is_spared.then(|| boards[0]);
         for member in &lost.members {
             if missing.contains(&(member.rank / shape.ranks)) {
                 continue;
@@ -2142,7 +2349,12 @@ fn retired(shape: Shape, bench: &'static str, epochs: u64) {
         if !board_goes_on {
             cluster.compare(&plans, end);
         }
-        let next = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
+        let next = loop {
+            let next = Communicator::random(3, shape.boards, shape.ranks, &mut cluster.rng);
+            if !is_alone || next.boards.contains(&groups[0].boards[0]) {
+                break next;
+            }
+        };
         cluster.disturbances = NONE;
         cluster.program(std::slice::from_ref(&next));
         for member in left {
