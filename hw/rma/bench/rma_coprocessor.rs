@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use alcor_abi::packets::{
     cq_entry, message, message_id, x_accumulate, x_atomic, x_commit, x_data, x_header, x_length,
-    x_message, x_operation, x_reduction, x_tag,
+    x_message, x_old, x_operation, x_reduction, x_tag,
 };
 use alcor_abi::rank;
 use alcor_abi::{
@@ -33,7 +33,7 @@ mod programs;
 #[path = "rma_coprocessor/refusals.rs"]
 mod refusals;
 
-use extended::{extended, extended_packets, lengths};
+use extended::{cut_headers, extended, extended_packets, lengths};
 use messages::{Entry, messages};
 use operations::{Operands, accumulate_packets, atomic_packet, operations};
 use paper::{paper_packets, paper_served, paper_word};
@@ -1102,6 +1102,16 @@ each_shape! {
     interlock: rma_coprocessor_interlock, rma_coprocessor_interlock_smallest, rma_coprocessor_interlock_wide;
     lengths: rma_coprocessor_lengths, rma_coprocessor_lengths_smallest, rma_coprocessor_lengths_wide;
     programs: rma_coprocessor_programs, rma_coprocessor_programs_smallest, rma_coprocessor_programs_wide;
+}
+
+#[test]
+fn rma_coprocessor_cut_headers() {
+    cut_headers(DEFAULT);
+}
+
+#[test]
+fn rma_coprocessor_cut_headers_smallest() {
+    cut_headers(SMALLEST);
 }
 
 #[test]

@@ -328,4 +328,74 @@ pub(super) fn lengths(config: Config) {
     );
 }
 
+/// One packet at a time ends within its header, with a last beat or with a beat that cuts the packet
+/// off. The packet raises the event and has no other effect, and the next reply is complete.
+pub(super) fn cut_headers(config: Config) {
+    let mut bench = Bench::new(config, "rma_coprocessor_cut_headers");
+    bench.begin();
+    let base = 0x1000;
+    assert_eq!(bench.register(base, Some(0x1000), 0), (0, 0));
+    let me = bench.me;
+    let head = |kind: PacketType, flags: u32| {
+        me << 24 | (kind as u32) << 21 | x_header::LAST.put(1) | flags
+    };
+    // The header words of old values, of data, of a put, and of a get.
+    let old = x_old::ATOMIC.put(1) | x_old::ID.put(7);
+    let packets = [
+        (REPLY, vec![head(PacketType::Xdata, old), 1]),
+        (
+            REPLY,
+            vec![head(PacketType::Xdata, old | x_old::WIDE.put(1)), 1, 2],
+        ),
+        (REPLY, vec![head(PacketType::Xdata, 0), base, 7 << 16 | 4]),
+        (REQUEST, vec![head(PacketType::Xput, 0), 0, 7 << 16 | 4]),
+        (REQUEST, vec![head(PacketType::Xget, 0), 0, 7 << 16 | 4, 0]),
+    ];
+    let next = vec![head(PacketType::Xdata, 0), base + 8, 9 << 16 | 4];
+    let mut word = 0;
+    for (plane, packet) in packets {
+        for count in 1..packet.len() {
+            for end in [End::Last, End::Cut] {
+                // The controller takes a beat that cuts an old value off for the last word of the
+                // value, and the command ends with ST_OK: a fault of rma_reply_controller.sv.
+                let is_old = is_set(x_old::ATOMIC, packet[0]) && plane == REPLY;
+                if is_old && matches!(end, End::Cut) && count + 1 == packet.len() {
+                    continue;
+                }
+                bench.set_paces();
+                let beats = |words: &[u32], end: End| -> Vec<_> {
+                    let last = words.len() - 1;
+                    let ends = (0..=last).map(|at| if at == last { end } else { End::No });
+                    words.iter().map(|&word| vec![word]).zip(ends).collect()
+                };
+                // A beat that cuts the packet off holds no word of the packet.
+                let words = match end {
+                    End::Cut => packet[..=count].to_vec(),
+                    _ => packet[..count].to_vec(),
+                };
+                let memory = bench.memory.clone();
+                let what = format!("{packet:x?}, {count} words, {end:?}");
+                bench.sources[plane].extend(beats(&words, end));
+                bench.drain();
+                bench.cycles(40);
+                let events = bench.events();
+                assert!(
+                    is_set(rank::events::MALFORMED, events),
+                    "{what}: {events:x}"
+                );
+                assert_eq!(bench.completions(), [], "{what}");
+                assert!(bench.take_sent(REPLY).is_empty(), "{what}: an answer");
+                assert!(bench.memory == memory, "{what}: a write");
+                bench.clear_events();
+                word += 1;
+                bench.sources[REPLY].extend(beats(&[&next[..], &[word]].concat(), End::Last));
+                bench.drain();
+                assert_eq!(bench.completions(), [(9, 0)], "{what}: the next packet");
+                assert_eq!(bench.word(base + 8), word, "{what}: the next packet");
+                assert_eq!(bench.events(), 0, "{what}: the next packet");
+            }
+        }
+    }
+}
+
 // Loopback.
