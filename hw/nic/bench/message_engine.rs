@@ -291,6 +291,7 @@ struct Times {
     note: u64,
     completion: u64,
     ack: u64,
+    idle: u64,
 }
 
 /// Numbers of events.
@@ -414,6 +415,7 @@ struct Bench {
     /// The match result that is shown.
     verdict: [u64; 4],
     shown_ack: bool,
+    shown_idle: bool,
     shown: [bool; 3],
     times: Times,
     tally: Tally,
@@ -548,6 +550,7 @@ impl Bench {
             shown_verdict: false,
             verdict: [0; 4],
             shown_ack: false,
+            shown_idle: false,
             shown: [false; 3],
             times: Times::default(),
             tally: Tally::default(),
@@ -1325,6 +1328,10 @@ impl Bench {
             self.times.arrival = now;
         }
         self.shown_arrival = self.is("arrival_valid_i") && !self.is("arrival_ready_o");
+        if self.is("idle_o") && !self.shown_idle {
+            self.times.idle = now;
+        }
+        self.shown_idle = self.is("idle_o");
 
         // An acknowledgement: the pair's entries are free for all later items.
         if self.is("ack_valid_o") {
@@ -1379,6 +1386,7 @@ impl Bench {
                     && self.flights.is_empty()
                     && self.waiting.is_empty()
                     && self.judging.is_none()
+                    && !self.awaits
                     && !self.is("command_valid_i")
                     && !self.is("arrival_valid_i"),
                 "{place}: idle with {:?}, {:?}, {:?}",
@@ -2125,12 +2133,12 @@ const PLAIN: Message = Message {
 };
 
 /// The store holds as many messages as its depth. One more message is refused, and all entries can
-/// be used again.
+/// be used again. The first messages after a reset get the fragments in their order.
 #[test]
 fn message_engine_full() {
     for shape in [TINY, SMALL, TINY_STORE, STORE] {
         let mut bench = Bench::new(shape, "message_engine_full");
-        for _ in 0..3 {
+        for round in 0..3 {
             for number in 0..shape.depth as u16 + 3 {
                 bench.arrivals.push(Message {
                     announce: false,
@@ -2141,6 +2149,12 @@ fn message_engine_full() {
             }
             bench.settle();
             assert_eq!(bench.unexpected.len(), shape.depth);
+            if round == 0 {
+                let first = shape.node_bytes - shape.depth as u32 * shape.fragment;
+                let places = (first..shape.node_bytes).step_by(shape.fragment as usize);
+                let taken = bench.fragments.iter().map(|&(address, ..)| address);
+                assert_eq!(Vec::from_iter(taken), Vec::from_iter(places));
+            }
             bench.clean();
         }
         assert_eq!(bench.refusals, 9);
@@ -2399,7 +2413,88 @@ fn recall_waits(shape: Shape) {
     bench.at_ease();
     bench.settle();
     assert_eq!(bench.tally.recalled, shape.depth as u64);
+    // The engine is not idle before the match result of a recall is taken.
+    bench.verdicts.set_pace(Pace::Never);
+    bench.arrivals.push(Message {
+        recall: true,
+        ..PLAIN
+    });
+    for _ in 0..400 {
+        bench.cycle();
+        assert!(!bench.is("idle_o"), "{}", bench.place());
+    }
+    assert!(bench.is("verdict_valid_o"), "{}", bench.place());
     bench.clean();
+}
+
+/// A payload that must leave before its search has ended goes to its fragment. In the cycle in which
+/// the search ends, and later, the payload goes to the receive buffer. Neither depends on the entry,
+/// which is a new one for each message, or the only free one.
+#[test]
+fn message_engine_late() {
+    // The number of cycles from the arrival to the end of the search.
+    for (shape, search) in [(SMALL, 5), (STORE, 10)] {
+        let mut bench = Bench::new(shape, "message_engine_late");
+        for is_crowded in [false, true] {
+            // Messages of another queue pair.
+            let others = if is_crowded {
+                shape.depth as u16 - 1
+            } else {
+                0
+            };
+            bench.arrivals.extend((0..others).map(|id| Message {
+                context: 1,
+                id,
+                ..PLAIN
+            }));
+            bench.settle();
+            for delay in 1..search + 4 {
+                late(&mut bench, delay, search);
+            }
+        }
+        bench.clean();
+    }
+}
+
+/// A message with a payload arrives, and must leave `delay` cycles later.
+fn late(bench: &mut Bench, delay: u64, search: u64) {
+    bench.commands.push(Command {
+        op: Op::Receive,
+        source: None,
+        context: 0,
+        tag: None,
+        address: 64,
+        capacity: 64,
+        id: 5,
+        defer: false,
+    });
+    bench.settle();
+    bench.verdicts.set_pace(Pace::Never);
+    bench.arrivals.push(Message {
+        announce: false,
+        length: 8,
+        id: 1000,
+        ..PLAIN
+    });
+    while !bench.awaits {
+        bench.cycle();
+    }
+    let before = (bench.tally.late, bench.direct[0]);
+    for _ in 1..delay {
+        bench.cycle();
+    }
+    bench.late = 1.0;
+    bench.cycle();
+    bench.late = 0.0;
+    bench.verdicts.set_pace(Pace::Always);
+    bench.settle();
+    let is_late = u64::from(delay < search);
+    assert_eq!(
+        (bench.tally.late, bench.direct[0]),
+        (before.0 + is_late, before.1 + 1 - is_late),
+        "{:?}, {delay} cycles",
+        bench.shape
+    );
 }
 
 /// A message searches as many receives as fit. Messages, receives and probes of
@@ -2797,11 +2892,11 @@ fn message_engine_latency() {
             7 + u64::from(tag),
             "by walking"
         );
-        // From the write of the last byte to completion and acknowledgement.
+        // From the write of the last byte to completion, acknowledgement, and the release of the entries.
         let times = bench.times;
         assert_eq!(
-            (times.completion - times.note, times.ack - times.note),
-            (4, 4)
+            [times.completion, times.ack, times.idle].map(|time| time - times.note),
+            [4, 4, 7]
         );
     }
     thresholds(&mut bench, 0);
