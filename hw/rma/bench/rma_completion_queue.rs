@@ -16,9 +16,9 @@ use crate::rma::Block;
 const DEPTHS: [usize; 2] = [16, 2];
 /// Sources in order of priority.
 const SOURCES: usize = 4;
-const REPLY: usize = 0;
-const LOCAL: usize = 1;
-const COLLECTIVE: usize = 2;
+const COLLECTIVE: usize = 0;
+const REPLY: usize = 1;
+const LOCAL: usize = 2;
 const MESSAGE: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,13 +180,13 @@ impl Bench {
         let grant = self.port.ready(&mut *self.rng);
         let noise: u64 = self.rng.random();
         let names = [
-            ("reply_valid_i", "reply_status_i", "reply_id_i"),
-            ("local_valid_i", "local_status_i", "local_id_i"),
             (
                 "collective_valid_i",
                 "collective_status_i",
                 "collective_id_i",
             ),
+            ("reply_valid_i", "reply_status_i", "reply_id_i"),
+            ("local_valid_i", "local_status_i", "local_id_i"),
             ("message_valid_i", "message_status_i", "message_id_i"),
         ];
         let block = &mut self.block;
@@ -195,7 +195,7 @@ impl Bench {
             block.set(status, offer.map_or(noise & 31, |one| one.status.into()));
             block.set(id, offer.map_or(noise >> 8 & 0xffff, |one| one.id.into()));
         }
-        let [reply, .., message] = offers;
+        let (reply, message) = (offers[REPLY], offers[MESSAGE]);
         let old = reply.map(|reply| reply.value.unwrap_or((noise as u32, (noise >> 32) as u32)));
         let old = old.map_or(!noise, |(low, high)| u64::from(high) << 32 | u64::from(low));
         block.set("reply_old_i", old);
@@ -246,9 +246,9 @@ impl Bench {
         assert_eq!(block.is("write_valid_o"), writes.is_some(), "{place}");
         let room = self.waiting.len() < self.depth;
         for (at, ready) in [
+            "collective_ready_o",
             "reply_ready_o",
             "local_ready_o",
-            "collective_ready_o",
             "message_ready_o",
         ]
         .into_iter()
@@ -464,7 +464,7 @@ fn random(lane: usize) {
             let before = bench.read + bench.lost;
             let mut offered = 0;
             for _ in 0..400 {
-                for source in [REPLY, LOCAL, COLLECTIVE, MESSAGE] {
+                for source in [COLLECTIVE, REPLY, LOCAL, MESSAGE] {
                     offered += bench.supply(source);
                 }
                 // Without copies, the end of a barrier has no entry.
@@ -505,7 +505,7 @@ fn copied(lane: usize) {
             (bench.port, bench.copies) = (Sink::new(pace()), Sink::new(pace()));
             let mut host = Sink::new(pace());
             for _ in 0..400 {
-                for source in [REPLY, LOCAL, COLLECTIVE, MESSAGE] {
+                for source in [COLLECTIVE, REPLY, LOCAL, MESSAGE] {
                     // Without losses, as the library takes care of.
                     if bench.rng.random_bool(0.1) {
                         bench.supply(source);
@@ -611,7 +611,7 @@ fn rewritten(lane: usize) {
             source.set_pace(Pace::Chance(0.15));
         }
         for _ in 0..200 {
-            for source in [REPLY, LOCAL, COLLECTIVE, MESSAGE] {
+            for source in [COLLECTIVE, REPLY, LOCAL, MESSAGE] {
                 bench.supply(source);
             }
             if bench.rng.random_bool(0.1) {

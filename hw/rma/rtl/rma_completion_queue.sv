@@ -10,8 +10,10 @@ import alcor_abi_pkg::*;
 /// words are written, so the host can read each counted entry. An entry behind which another one waits has no count, which
 /// saves a cycle: a later entry has it.
 ///
-/// Sources, in order of priority: commands answered by their target, commands refused before sending, collectives,
-/// messages, ends of barriers. The end of a barrier has an entry only while entries are copied into host memory.
+/// Sources, in order of priority: collectives, commands answered by their target, commands refused before sending,
+/// messages, ends of barriers. Collectives come first because one writer serves all communicators: a completion that waits
+/// holds them all up, and a rank has one collective at most in each communicator. The end of a barrier has an entry only
+/// while entries are copied into host memory.
 module rma_completion_queue #(
     /// Entries that may wait to be written.
     parameter int unsigned DEPTH = 16
@@ -89,15 +91,15 @@ module rma_completion_queue #(
   logic [29:0] base_q;
   logic stalled, clear, clear_q;
 
-  assign reply_ready_o = room;
-  assign local_ready_o = room && !reply_valid_i;
-  assign collective_ready_o = room && !reply_valid_i && !local_valid_i;
+  assign collective_ready_o = room;
+  assign reply_ready_o      = room && !collective_valid_i;
+  assign local_ready_o      = room && !collective_valid_i && !reply_valid_i;
   assign next_is_message    = !reply_valid_i && !local_valid_i && !collective_valid_i;
   assign message_ready_o    = room && next_is_message;
   assign next_is_barrier    = next_is_message && !message_valid_i;
 
-  // Offered only when there is room: a reply that comes while a local completion waits goes first,
-  // and what is on offer must not change.
+  // Offered only when there is room: what is on offer must not change, and a collective that comes while another
+  // completion waits goes first.
   always_comb begin
     next.whole   = next_is_message && message_valid_i;
     next.barrier = next_is_barrier;
@@ -107,11 +109,14 @@ module rma_completion_queue #(
     next.high    = next.whole ? message_i.length : reply_i.old[63:32];
     next.ended   = {message_i.status, message_i.id};
     if (next_is_barrier) next.ended = {mismatch_q ? ST_MISMATCH : ST_OK, 16'd0};
-    if (collective_valid_i) next.ended = collective_i;
     if (local_valid_i) next.ended = local_i;
     if (reply_valid_i) begin
       next.whole = reply_i.atomic;
       next.ended = reply_i.ended;
+    end
+    if (collective_valid_i) begin
+      next.whole = 1'b0;
+      next.ended = collective_i;
     end
   end
 
