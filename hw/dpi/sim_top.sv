@@ -66,7 +66,7 @@ module sim_top #(
     parameter int unsigned ALPU_BLOCK = 16,
     /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel.
     parameter int unsigned KERNEL = 0,
-    /// 1: register slices at the AXI ports.
+    /// 1: register slices at the AXI ports and in front of the collective unit's vector units.
     parameter bit SLICES = 1'b0,
     /// 1: link ends between the switch and the links, which then carry frames; only with links.
     parameter bit FRAMES = 1'b0

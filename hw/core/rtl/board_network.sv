@@ -28,6 +28,8 @@ module board_network #(
     parameter int unsigned MEM_LATENCY = 1,
     /// 1: each rank has a kernel, which posts collectives, too.
     parameter bit KERNEL = 1'b0,
+    /// 1: registers in front of the vector units.
+    parameter bit SLICES = 1'b0,
     /// Registers between `rst_ni` and the blocks.
     parameter int unsigned RESET_STAGES = 2,
     /// Bits of a phit with its header; derived, not to be set.
@@ -244,7 +246,8 @@ module board_network #(
       .PHIT_W     (PHIT_W),
       .NODE_BYTES (NODE_BYTES),
       .MEM_LATENCY(MEM_LATENCY),
-      .KERNEL     (KERNEL)
+      .KERNEL     (KERNEL),
+      .SLICES     (SLICES)
   ) u_collectives (
       .clk_i           (clk_i),
       .rst_ni          (collectives_rst_n),

@@ -72,7 +72,7 @@ module core #(
     parameter int unsigned CLOCK_KHZ = 250000,
     /// First 32 bits of the source revision, 0 in simulation.
     parameter logic [31:0] REVISION = 32'h0,
-    /// 1: register slices at the AXI ports.
+    /// 1: register slices at the AXI ports and in front of the collective unit's vector units.
     parameter bit SLICES = 1'b0,
     /// 1: pages are also written by `u_host_port.g_rig.move_*`, which simulation drives by hierarchy.
     parameter bit RIG = 1'b0,
@@ -412,6 +412,7 @@ module core #(
         .NODE_BYTES  (NODE_BYTES),
         .MEM_LATENCY (Typical),
         .KERNEL      (KERNEL != 0),
+        .SLICES      (SLICES),
         .RESET_STAGES(ResetStages)
     ) u_network (
         .clk_i           (clk_i),

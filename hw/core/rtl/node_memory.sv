@@ -2,10 +2,12 @@
 
 /// Node memory of one rank: a read and a write of BANKS words in each cycle.
 ///
-/// An access begins at any word: its words lie in as many banks, each with an address of its own. A write is in the RAM
-/// when its cycle ends. Grants are given in every cycle, and data comes LATENCY cycles after the grant: the RAM's own
-/// cycle, and a register for each further one. Vivado packs those behind the array into the UltraRAMs and their cascade;
-/// the last one is behind the multiplexers that put the banks in order, so that users get data from a register.
+/// An access begins at any word: its words lie in as many banks, each with an address of its own. Grants are given in every
+/// cycle, and data comes LATENCY cycles after the grant: the RAM's own cycle, and a register for each further one. The
+/// second register is behind the multiplexers that put the banks in order, so that users get data from a register. The
+/// third one is in front of the banks, for reads and writes, so that no path leads from a user to the RAM. Vivado packs
+/// the others, which are behind the array, into the UltraRAMs and their cascade. A write is in the RAM when its
+/// cycle ends, or with the register in front a cycle later; all reads granted behind the write see it.
 ///
 /// With JITTER, for simulations only, data comes as late as that of a memory behind a bus, and the memory is not always
 /// ready. A read then returns the contents of the RAM at some time between its grant and its data.
@@ -45,16 +47,33 @@ module node_memory #(
   localparam int unsigned BankW = (BANKS > 1) ? $clog2(BANKS) : 1;
   localparam int unsigned Shift = $clog2(BANKS);
   localparam int unsigned RowW = AddrW - Shift;
+  // A register is in front of the banks.
+  localparam bit InFront = LATENCY >= 3 && JITTER == 0;
   // Registers from the RAM's address to `data_o`; with JITTER, reads wait for a cycle or more before them.
-  localparam int unsigned Registers = (JITTER == 0) ? LATENCY : LATENCY - 1;
+  localparam int unsigned Registers = (InFront || JITTER != 0) ? LATENCY - 1 : LATENCY;
   // Those of them that each bank has.
   localparam int unsigned BankRegisters = (Registers > 1) ? Registers - 1 : 1;
 
   logic read, write;
   logic [AddrW-1:0] read_address, write_address;
+  logic [BANKS-1:0][31:0] write_data;
+  logic [BANKS-1:0][3:0] write_strobe;
 
-  assign write         = write_i.req && write_gnt_o;
-  assign write_address = write_i.address[AddrW-1:0];
+  if (InFront) begin : g_in_front
+    always_ff @(posedge clk_i) begin
+      write <= rst_ni && write_i.req;
+      if (write_i.req) begin
+        write_address <= write_i.address[AddrW-1:0];
+        write_data    <= write_data_i;
+        write_strobe  <= write_strobe_i;
+      end
+    end
+  end else begin : g_straight_in
+    assign write         = write_i.req && write_gnt_o;
+    assign write_address = write_i.address[AddrW-1:0];
+    assign write_data    = write_data_i;
+    assign write_strobe  = write_strobe_i;
+  end
 
   // Addresses wrap.
   logic unused_address;
@@ -62,7 +81,15 @@ module node_memory #(
 
   // ---------------------------------------------------------------- when a read takes place
 
-  if (JITTER == 0) begin : g_at_once
+  if (InFront) begin : g_next_cycle
+    assign read_o.gnt  = 1'b1;
+    assign write_gnt_o = 1'b1;
+
+    always_ff @(posedge clk_i) begin
+      read <= rst_ni && read_i.req;
+      if (read_i.req) read_address <= read_i.address[AddrW-1:0];
+    end
+  end else if (JITTER == 0) begin : g_at_once
     assign read_o.gnt   = 1'b1;
     assign write_gnt_o  = 1'b1;
     assign read         = read_i.req;
@@ -140,8 +167,8 @@ module node_memory #(
 
     // The word of the access that this bank holds. A bank below the first one's holds a word of the next row.
     assign write_part = BankW'(b) - write_bank;
-    assign data       = write_data_i[write_part];
-    assign strobe     = write ? write_strobe_i[write_part] : '0;
+    assign data       = write_data[write_part];
+    assign strobe     = write ? write_strobe[write_part] : '0;
     assign row        = read_address[AddrW-1:Shift] + RowW'({1'b0, read_bank} > (BankW + 1)'(b));
     assign write_row  = write_address[AddrW-1:Shift] + RowW'({1'b0, write_bank} > (BankW + 1)'(b));
 

@@ -29,7 +29,7 @@ module fp_bench (
     output logic [255:0] sums_result_o,
     output logic [15:0]  sums_tag_o,
 
-    /// 128 bits, no maximum, no exclusive or; 32-bit types but u32.
+    /// 128 bits, no maximum, no exclusive or; 32-bit types but u32; registers at the inputs.
     input  logic         half_valid_i,
     output logic         half_valid_o,
     output logic [127:0] half_result_o,
@@ -93,7 +93,8 @@ module fp_bench (
       .PHIT_W(128),
       .TAG_W (16),
       .OPS   (9'h13B),
-      .TYPES (6'h0A)
+      .TYPES (6'h0A),
+      .SLICE (1'b1)
   ) u_half (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),

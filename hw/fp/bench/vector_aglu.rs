@@ -6,8 +6,9 @@ use alcor_abi::{Datatype, Operation};
 use alcor_hw_bench::{Dut, Pace, Pin, Random, Recipe, Source, soak};
 use rand::Rng;
 
-/// Cycles from operands to result.
+/// Cycles from operands to result, and with registers at the inputs.
 const LATENCY: usize = 6;
+const LATE: usize = LATENCY + 1;
 /// Number of lanes of the widest unit.
 const LANES: usize = 8;
 const NAN_64: u64 = 0x7FF8_0000_0000_0000;
@@ -301,6 +302,7 @@ type Supports = fn(Operation, Datatype) -> bool;
 struct Unit {
     name: &'static str,
     lanes: usize,
+    latency: usize,
     /// Implemented operations and types.
     supports: Supports,
     valid_i: Pin,
@@ -357,16 +359,17 @@ impl Bench {
                 .blocks(&["abi", "fp"])
                 .source("fp/bench/fp_bench.sv"),
         );
-        let units: [(_, _, Supports); 4] = [
-            ("full", 4, all),
-            ("wide", 8, all),
-            ("sums", 4, sums),
-            ("half", 2, half),
+        let units: [(_, _, _, Supports); 4] = [
+            ("full", 4, LATENCY, all),
+            ("wide", 8, LATENCY, all),
+            ("sums", 4, LATENCY, sums),
+            ("half", 2, LATE, half),
         ];
         let units = units
-            .map(|(name, lanes, supports)| Unit {
+            .map(|(name, lanes, latency, supports)| Unit {
                 name,
                 lanes,
+                latency,
                 supports,
                 valid_i: dut.pin(&format!("{name}_valid_i")),
                 valid_o: dut.pin(&format!("{name}_valid_o")),
@@ -408,7 +411,7 @@ impl Bench {
             dut.set(unit.valid_i, 0, u64::from(valid.is_some()));
             if let Some(job) = valid {
                 unit.under_way
-                    .push_back((now + LATENCY as u64, job.clone()));
+                    .push_back((now + unit.latency as u64, job.clone()));
             }
         }
         dut.settle();
@@ -443,7 +446,7 @@ impl Bench {
 
     /// Runs until no job is in flight.
     fn drain(&mut self) {
-        for _ in 0..=LATENCY {
+        for _ in 0..=LATE {
             self.cycle(None, 0);
         }
         assert!(self.units.iter().all(|unit| unit.under_way.is_empty()));
@@ -684,8 +687,8 @@ fn fp_random() {
 fn fp_reset() {
     let mut rng = Random::new("fp_reset");
     let mut bench = Bench::new();
-    for under_way in 0..=LATENCY {
-        for at in 0..3 * LATENCY {
+    for under_way in 0..=LATE {
+        for at in 0..3 * LATE {
             let (a, b) = operands(Datatype::F64, &mut rng);
             let job = Job {
                 operation: FLOAT_OPERATIONS[at % 4],

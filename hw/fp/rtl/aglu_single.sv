@@ -1,9 +1,9 @@
 import alcor_abi_pkg::*;
 
-/// The operations of a 64-bit lane that take a single stage: sums of integers, minima and maxima,
+/// The operations of a 64-bit lane that need no arithmetic of floating-point numbers: sums of integers, minima and maxima,
 /// bitwise operations, and RO_SYNC. The first stage registers the operands, because their path to the
-/// unit may be long; the second one has the operation. The result goes through three more stages, so as
-/// to come out with those of fp_add and fp_mul.
+/// unit may be long. The second one has sums and bitwise operations, and compares the operands of a minimum or maximum; the
+/// third one selects of these. The result goes through two more stages, so as to come out with those of fp_add and fp_mul.
 ///
 /// Minima and maxima of all types are one comparison of unsigned numbers. Signed integers are brought
 /// into their order by the sign bit's complement, floating-point numbers by that and by the complement
@@ -50,7 +50,9 @@ module aglu_single #(
   localparam logic [63:0] NanF64 = 64'h7FF8_0000_0000_0000;
   localparam logic [31:0] NanF32 = 32'h7FC0_0000;
 
-  logic [63:0] a1_q, b1_q, result2_q, result3_q, result4_q;
+  logic [63:0] a1_q, b1_q, a2_q, b2_q, result3_q, result4_q;
+  // Of each half: the first operand is the result; the result is the quiet NaN, of 64 bits with `wide2_q`.
+  logic a_high2_q, a_low2_q, nan_high2_q, nan_low2_q, wide2_q;
   logic [3:0] operation1_q;
   logic [2:0] datatype1_q;
 
@@ -77,7 +79,7 @@ module aglu_single #(
     if (enable_i[1]) begin : l_result
       logic built, wide, is_float, is_signed, carry;
       logic [31:0] low, high;
-      logic a_low, a_high, high_below, high_equal, low_below;
+      logic a_high, high_below, high_equal, low_below;
       logic [31:0] a_high_key, b_high_key, a_low_key, b_low_key;
       // Types are in pairs: floating-point, signed, unsigned, each of 64 bits first.
       wide = !datatype1_q[0];
@@ -86,13 +88,20 @@ module aglu_single #(
       built = OpsByCode[operation1_q]
               && (operation1_q == RO_SYNC
                   || (TypesByCode[datatype1_q] && !(is_float && operation1_q[3:2] == RO_BAND[3:2])));
-      result2_q <= '0;
+      // The result, or both operands of a minimum or maximum.
+      a2_q        <= '0;
+      b2_q        <= b1_q;
+      a_high2_q   <= 1'b1;
+      a_low2_q    <= 1'b1;
+      nan_high2_q <= 1'b0;
+      nan_low2_q  <= 1'b0;
+      wide2_q     <= wide;
       if (!built) begin
         // Zero.
       end else if (Sums && (operation1_q == RO_SUM || (SYNC_SUM && operation1_q == RO_SYNC))) begin
         {carry, low} = {1'b0, a1_q[31:0]} + {1'b0, b1_q[31:0]};
         high = a1_q[63:32] + b1_q[63:32] + 32'(carry && (wide || operation1_q == RO_SYNC));
-        result2_q <= {high, low};
+        a2_q <= {high, low};
       end else if (Orders && (operation1_q == RO_MIN || operation1_q == RO_MAX)) begin
         a_high_key = a1_q[63:32] ^ order(is_float, is_signed, a1_q[63]);
         b_high_key = b1_q[63:32] ^ order(is_float, is_signed, b1_q[63]);
@@ -104,23 +113,28 @@ module aglu_single #(
         high_equal = a_high_key == b_high_key;
         low_below = a_low_key < b_low_key;
         a_high = (high_below || (wide && high_equal && low_below)) == (operation1_q == RO_MIN);
-        a_low = wide ? a_high : low_below == (operation1_q == RO_MIN);
-        result2_q <= {a_high ? a1_q[63:32] : b1_q[63:32], a_low ? a1_q[31:0] : b1_q[31:0]};
+        a2_q      <= a1_q;
+        a_high2_q <= a_high;
+        a_low2_q  <= wide ? a_high : low_below == (operation1_q == RO_MIN);
         if (is_float && wide) begin
-          if (is_nan64(a1_q[62:0]) || is_nan64(b1_q[62:0])) result2_q <= NanF64;
+          nan_high2_q <= is_nan64(a1_q[62:0]) || is_nan64(b1_q[62:0]);
+          nan_low2_q  <= is_nan64(a1_q[62:0]) || is_nan64(b1_q[62:0]);
         end else if (is_float) begin
-          if (is_nan32(a1_q[62:32]) || is_nan32(b1_q[62:32])) result2_q[63:32] <= NanF32;
-          if (is_nan32(a1_q[30:0]) || is_nan32(b1_q[30:0])) result2_q[31:0] <= NanF32;
+          nan_high2_q <= is_nan32(a1_q[62:32]) || is_nan32(b1_q[62:32]);
+          nan_low2_q  <= is_nan32(a1_q[30:0]) || is_nan32(b1_q[30:0]);
         end
       end else if (Ands && (operation1_q == RO_BAND || operation1_q == RO_SYNC)) begin
-        result2_q <= a1_q & b1_q;
+        a2_q <= a1_q & b1_q;
       end else if (OPS[RO_BOR] && Integers && operation1_q == RO_BOR) begin
-        result2_q <= a1_q | b1_q;
+        a2_q <= a1_q | b1_q;
       end else if (OPS[RO_BXOR] && Integers && operation1_q == RO_BXOR) begin
-        result2_q <= a1_q ^ b1_q;
+        a2_q <= a1_q ^ b1_q;
       end
     end
-    if (enable_i[2]) result3_q <= result2_q;
+    if (enable_i[2]) begin
+      result3_q[63:32] <= nan_high2_q ? (wide2_q ? NanF64[63:32] : NanF32) : a_high2_q ? a2_q[63:32] : b2_q[63:32];
+      result3_q[31:0]  <= nan_low2_q ? (wide2_q ? NanF64[31:0] : NanF32) : a_low2_q ? a2_q[31:0] : b2_q[31:0];
+    end
     if (enable_i[3]) result4_q <= result3_q;
     if (enable_i[4]) result_o <= result4_q;
   end

@@ -6,7 +6,7 @@ import alcor_fp_pkg::*;
 /// Vector unit of the collective switch: combines two phits, element by element, into one.
 ///
 /// A pair a cycle goes in, with its operation and type; its result comes out AGLU_LATENCY cycles
-/// later, for every operation. There is no back-pressure: the sender has room for all results under way.
+/// later, for every operation, and one cycle more with SLICE. There is no back-pressure: the sender has room for all results under way.
 ///
 /// Elements are 64-bit or 32-bit, the first in the lowest bits. Integers wrap. Floating-point numbers
 /// are IEEE 754 with round to nearest, ties to even, and subnormal numbers. Every NaN result is the
@@ -25,7 +25,9 @@ module vector_aglu #(
     /// Operations in the hardware, by bit of operation_e.
     parameter bit [8:0] OPS = '1,
     /// Types in the hardware, by bit of datatype_e.
-    parameter bit [5:0] TYPES = '1
+    parameter bit [5:0] TYPES = '1,
+    /// 1: registers at the inputs, for operands that come late in their cycle.
+    parameter bit SLICE = 1'b0
 ) (
     /// Clock.
     input  logic              clk_i,
@@ -63,25 +65,52 @@ module vector_aglu #(
   localparam bit Sums = OPS[RO_SUM];
   localparam bit Products = OPS[RO_PROD];
 
+  // The pair that goes into the first stage.
+  logic first_valid;
+  logic [3:0] operation;
+  logic [2:0] datatype;
+  logic [PHIT_W-1:0] a, b;
+  logic [TAG_W-1:0] tag;
+
+  if (SLICE) begin : g_slice
+    always_ff @(posedge clk_i) begin
+      first_valid <= rst_ni && valid_i;
+      if (valid_i) begin
+        operation <= operation_i;
+        datatype  <= datatype_i;
+        a         <= a_i;
+        b         <= b_i;
+        tag       <= tag_i;
+      end
+    end
+  end else begin : g_no_slice
+    assign first_valid = valid_i;
+    assign operation   = operation_i;
+    assign datatype    = datatype_i;
+    assign a           = a_i;
+    assign b           = b_i;
+    assign tag         = tag_i;
+  end
+
   // A bit for each stage, of pairs of each kind. Bit 0 is what goes into the first stage now.
   logic [Last:0] valid, add_f64, add_f32, mul_f64, mul_f32, mul_int64, mul_int32, single;
   logic [Last:1] valid_q, add_f64_q, add_f32_q;
   logic [Last:1] mul_f64_q, mul_f32_q, mul_int64_q, mul_int32_q;
   logic sum, product;
 
-  assign sum = valid_i && operation_i == RO_SUM;
-  assign product = valid_i && operation_i == RO_PROD;
-  assign valid = {valid_q, valid_i};
-  assign add_f64 = {add_f64_q, Sums && TYPES[DT_F64] && sum && datatype_i == DT_F64};
-  assign add_f32 = {add_f32_q, Sums && TYPES[DT_F32] && sum && datatype_i == DT_F32};
-  assign mul_f64 = {mul_f64_q, Products && TYPES[DT_F64] && product && datatype_i == DT_F64};
-  assign mul_f32 = {mul_f32_q, Products && TYPES[DT_F32] && product && datatype_i == DT_F32};
+  assign sum = first_valid && operation == RO_SUM;
+  assign product = first_valid && operation == RO_PROD;
+  assign valid = {valid_q, first_valid};
+  assign add_f64 = {add_f64_q, Sums && TYPES[DT_F64] && sum && datatype == DT_F64};
+  assign add_f32 = {add_f32_q, Sums && TYPES[DT_F32] && sum && datatype == DT_F32};
+  assign mul_f64 = {mul_f64_q, Products && TYPES[DT_F64] && product && datatype == DT_F64};
+  assign mul_f32 = {mul_f32_q, Products && TYPES[DT_F32] && product && datatype == DT_F32};
   assign mul_int64 = {mul_int64_q, Products && product
-                      && ((TYPES[DT_I64] && datatype_i == DT_I64)
-                          || (TYPES[DT_U64] && datatype_i == DT_U64))};
+                      && ((TYPES[DT_I64] && datatype == DT_I64)
+                          || (TYPES[DT_U64] && datatype == DT_U64))};
   assign mul_int32 = {mul_int32_q, Products && product
-                      && ((TYPES[DT_I32] && datatype_i == DT_I32)
-                          || (TYPES[DT_U32] && datatype_i == DT_U32))};
+                      && ((TYPES[DT_I32] && datatype == DT_I32)
+                          || (TYPES[DT_U32] && datatype == DT_U32))};
   // All the rest; aglu_single gives zero for what is no operation.
   assign single = valid & ~(add_f64 | add_f32 | mul_f64 | mul_f32 | mul_int64 | mul_int32);
 
@@ -108,7 +137,7 @@ module vector_aglu #(
   for (genvar s = 0; s < AGLU_LATENCY; s++) begin : g_tag
     logic [TAG_W-1:0] tag_d, tag_q;
     if (s == 0) begin : g_first
-      assign tag_d = tag_i;
+      assign tag_d = tag;
     end else begin : g_next
       assign tag_d = g_tag[s-1].tag_q;
     end
@@ -133,10 +162,10 @@ module vector_aglu #(
         .enable_mul_f32_i  (mul_f32),
         .enable_mul_int64_i(mul_int64),
         .enable_mul_int32_i(mul_int32),
-        .operation_i       (operation_i),
-        .datatype_i        (datatype_i),
-        .a_i               (a_i[64*lane+:64]),
-        .b_i               (b_i[64*lane+:64]),
+        .operation_i       (operation),
+        .datatype_i        (datatype),
+        .a_i               (a[64*lane+:64]),
+        .b_i               (b[64*lane+:64]),
         .result_o          (result_o[64*lane+:64])
     );
   end

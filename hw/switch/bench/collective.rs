@@ -39,6 +39,8 @@ struct Shape {
     latency: usize,
     /// Maximum number of additional random cycles.
     jitter: u64,
+    /// Whether registers are in front of the vector units.
+    slices: bool,
     /// Whether units implement sums of integers only, for many boards.
     lean: bool,
 }
@@ -53,6 +55,7 @@ const FIVE: Shape = Shape {
     window: 8,
     latency: 1,
     jitter: 0,
+    slices: false,
     lean: false,
 };
 /// FIVE for sums of integers, with the windows of boards.
@@ -121,6 +124,7 @@ const JITTER: Shape = Shape {
     window: 16,
     latency: 4,
     jitter: 196,
+    slices: true,
     ..FIVE
 };
 
@@ -164,6 +168,7 @@ impl Shape {
             .param("MEM_LATENCY", self.latency as u64)
             .param("MEM_JITTER", self.jitter)
             .param("WINDOW", self.window as u64)
+            .param("SLICES", self.slices.into())
             .param("OPS", operations.sum())
             .param("TYPES", types.sum())
     }
@@ -221,6 +226,7 @@ struct Pins {
     active: Pin,
     stale: Pin,
     row_writes: Pin,
+    denied: Pin,
     complete_valid: Pin,
     complete_ready: Pin,
     complete_status: Pin,
@@ -254,6 +260,7 @@ impl Pins {
             active: by_board("active_o"),
             stale: by_board("stale_o"),
             row_writes: by_rank("writes_o"),
+            denied: by_rank("denied_o"),
             complete_valid: by_rank("complete_valid_o"),
             complete_ready: by_rank("complete_ready_i"),
             complete_status: by_rank("complete_status_o"),
@@ -336,6 +343,9 @@ struct Cluster {
     /// By rank and id: cycle of the write of C_GO.
     went: BTreeMap<(usize, u16), u64>,
     ended: Vec<Completion>,
+    /// Ranks that were denied something, once for each pulse; whether they may be.
+    denied: Vec<usize>,
+    floods: bool,
     held_until: Vec<u64>,
     /// A board's stage that cannot send at all, as a lane.
     closed: Option<usize>,
@@ -375,6 +385,8 @@ impl Cluster {
             operands: vec![BTreeMap::new(); all],
             went: BTreeMap::new(),
             ended: Vec::new(),
+            denied: Vec::new(),
+            floods: false,
             held_until: vec![0; shape.boards * shape.boards],
             closed: None,
             rounds: Rounds {
@@ -481,6 +493,11 @@ impl Cluster {
             self.stale += dut.get(pins.stale, board);
         }
         for rank in 0..shape.all() {
+            // Each writer of a row owns the row, and refused collectives have room, unless a bench asks for more.
+            if dut.get(pins.denied, rank) == 1 {
+                self.denied.push(rank);
+                assert!(self.floods, "cycle {cycle}: rank {rank} is denied");
+            }
             if dut.get(pins.complete_valid, rank) == 1 && dut.was_set(pins.complete_ready, rank) {
                 self.ended.push(Completion {
                     rank,
@@ -2762,6 +2779,23 @@ fn refusals(shape: Shape, bench: &'static str) {
         ends.sort_unstable();
         assert_eq!(ends, [(0, id + 31, 0), (ranks[1], id + 2, 0)]);
     }
+    // Completions are not taken: 16 wait, and the others are lost, which raises an event.
+    let (rank, all) = (ranks[0], 16 + 5);
+    cluster.floods = true;
+    cluster.disturbances = Disturbances { slow: 1.0, ..NONE };
+    for id in 0..all {
+        let writes = cluster.command(8, &member(rank, id));
+        cluster.writes[rank].extend(writes);
+    }
+    cluster.ticks(20 * u64::from(all));
+    assert!(cluster.ended.is_empty());
+    assert_eq!(cluster.denied, [rank; 5]);
+    cluster.disturbances = NONE;
+    cluster.ticks(100);
+    let ids: Vec<u16> = cluster.ended.drain(..).map(|end| end.id).collect();
+    assert_eq!(ids, (0..16).collect::<Vec<_>>());
+    assert_eq!(cluster.denied, [rank; 5]);
+    cluster.floods = false;
     // A freed row has no members.
     for rank in ranks {
         cluster.writes[rank].extend([(rank::COMM_ROW, 7), (rank::COMM_SHAPE, 0)]);

@@ -16,6 +16,8 @@ module coll_combine #(
     parameter  bit [8:0]    OPS    = '1,
     /// Types of the vector unit, by bit of datatype_e.
     parameter  bit [5:0]    TYPES  = '1,
+    /// 1: registers in front of the vector unit.
+    parameter  bit          SLICE  = 1'b0,
     /// Bits of a token without its head; derived, not to be set.
     localparam int unsigned BodyW  = SpanW + PHIT_W,
     /// Bits of a token; derived, not to be set.
@@ -57,11 +59,11 @@ module coll_combine #(
     output logic                       busy_o
 );
 
-  // A result is AGLU_LATENCY + 1 cycles on its way to the FIFO in which it has a place.
+  // A result is AGLU_LATENCY + 1 cycles on its way to the FIFO in which it has a place, with SLICE one more.
   localparam int unsigned ResultDepth = 32;
   localparam int unsigned ResultW = $clog2(ResultDepth + 1);
   localparam int unsigned TagW = 1 + TokenHeadW + SpanW;
-  localparam int unsigned FlyingW = $clog2(AGLU_LATENCY + 2);
+  localparam int unsigned FlyingW = $clog2(AGLU_LATENCY + 2 + 32'(SLICE));
 
   `ALCOR_TOKEN_TYPES(PHIT_W)
 
@@ -94,7 +96,8 @@ module coll_combine #(
       .PHIT_W(PHIT_W),
       .TAG_W (TagW),
       .OPS   (OPS),
-      .TYPES (TYPES)
+      .TYPES (TYPES),
+      .SLICE (SLICE)
   ) u_aglu (
       .clk_i      (clk_i),
       .rst_ni     (rst_ni),

@@ -38,6 +38,8 @@ module coll_reader #(
     parameter  bit [8:0]    OPS         = '1,
     /// Types of the vector units, by bit of datatype_e.
     parameter  bit [5:0]    TYPES       = '1,
+    /// 1: registers in front of the vector units.
+    parameter  bit          SLICE       = 1'b0,
     /// Bits of a token; derived, not to be set.
     localparam int unsigned TokenW      = TokenHeadW + SpanW + PHIT_W
 ) (
@@ -122,7 +124,7 @@ module coll_reader #(
   localparam int unsigned Words = PHIT_W / 32;
   localparam int unsigned CopyW = $clog2(COPY_DEPTH + 1);
   // The request, phits that wait for data, and those in the members' vector units.
-  localparam int unsigned FlyingW = $clog2(MEM_LATENCY + 3 + RANKS * AGLU_LATENCY);
+  localparam int unsigned FlyingW = $clog2(MEM_LATENCY + 3 + RANKS * (AGLU_LATENCY + 32'(SLICE)));
   // A message in parts is read in chunks of a quarter of a window: the bits of a place that number the
   // phits of a chunk.
   localparam logic [27:0] ChunkMask = 28'((WINDOW / 4 - 1) * Words);
@@ -371,7 +373,8 @@ module coll_reader #(
       .RANKS (RANKS),
       .PHIT_W(PHIT_W),
       .OPS   (OPS),
-      .TYPES (TYPES)
+      .TYPES (TYPES),
+      .SLICE (SLICE)
   ) u_sum (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),

@@ -32,6 +32,8 @@ module coll_stage #(
     parameter  bit [8:0]    OPS      = '1,
     /// Types of the vector unit, by bit of datatype_e.
     parameter  bit [5:0]    TYPES    = '1,
+    /// 1: registers in front of the vector unit.
+    parameter  bit          SLICE    = 1'b0,
     /// Bits of a token without its head; derived, not to be set.
     localparam int unsigned BodyW    = SpanW + PHIT_W,
     /// Bits of a token; derived, not to be set.
@@ -303,7 +305,8 @@ module coll_stage #(
   coll_combine #(
       .PHIT_W(PHIT_W),
       .OPS   (OPS),
-      .TYPES (TYPES)
+      .TYPES (TYPES),
+      .SLICE (SLICE)
   ) u_combine (
       .clk_i         (clk_i),
       .rst_ni        (rst_ni),

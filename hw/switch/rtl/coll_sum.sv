@@ -5,7 +5,7 @@ import alcor_fp_pkg::*;
 /// Combines the phits that this board's members give, in ascending local rank, and replaces the data of signatures and
 /// of the barrier.
 ///
-/// A read passes in (RANKS - 1) * AGLU_LATENCY cycles. A phit of a single member passes unchanged.
+/// A read passes in (RANKS - 1) * AGLU_LATENCY cycles, and with SLICE in RANKS - 1 cycles more. A phit of a single member passes unchanged.
 module coll_sum #(
     /// Ranks of the board.
     parameter int unsigned RANKS  = 1,
@@ -14,7 +14,9 @@ module coll_sum #(
     /// Operations that the vector units have, bit by operation_e.
     parameter bit [8:0]    OPS    = '1,
     /// Types that the vector units have, bit by datatype_e.
-    parameter bit [5:0]    TYPES  = '1
+    parameter bit [5:0]    TYPES  = '1,
+    /// 1: registers in front of the vector units.
+    parameter bit          SLICE  = 1'b0
 ) (
     /// Clock.
     input  logic                             clk_i,
@@ -73,7 +75,7 @@ module coll_sum #(
 
   for (genvar r = 1; r < RANKS; r++) begin : g_sum
     // The member's phit waits for the sum of those before it.
-    localparam int unsigned Delay = (r - 1) * AGLU_LATENCY;
+    localparam int unsigned Delay = (r - 1) * (AGLU_LATENCY + 32'(SLICE));
     logic [PHIT_W-1:0] mine;
     logic [RANKS-1:0] given;
     logic both;
@@ -115,7 +117,8 @@ module coll_sum #(
         .PHIT_W(PHIT_W),
         .TAG_W (ReadNoteW),
         .OPS   (OPS),
-        .TYPES (TYPES)
+        .TYPES (TYPES),
+        .SLICE (SLICE)
     ) u_aglu (
         .clk_i      (clk_i),
         .rst_ni     (rst_ni),

@@ -31,6 +31,8 @@ module collective_unit #(
     parameter bit [8:0] OPS = '1,
     /// Types of the vector units, by bit of datatype_e; DT_U32 for signatures.
     parameter bit [5:0] TYPES = '1,
+    /// 1: registers in front of the vector units.
+    parameter bit SLICES = 1'b0,
     /// Width of a word address in node memory; derived, not to be set.
     localparam int unsigned AddrW = $clog2(NODE_BYTES / 4),
     /// Bits of a phit; derived, not to be set.
@@ -120,8 +122,9 @@ module collective_unit #(
 
   // Cycles from the choice of a phit to its token, out of node memory and the members' vector units, and out
   // of a stage's vector unit.
-  localparam int unsigned ReadLatency = 1 + MEM_LATENCY + (RANKS - 1) * AGLU_LATENCY;
-  localparam int unsigned StageLatency = 1 + AGLU_LATENCY;
+  localparam int unsigned VectorLatency = AGLU_LATENCY + 32'(SLICES);
+  localparam int unsigned ReadLatency = 1 + MEM_LATENCY + (RANKS - 1) * VectorLatency;
+  localparam int unsigned StageLatency = 1 + VectorLatency;
   // A queue's place is taken when a phit is chosen, and is free again 2 cycles after its token has left. So
   // many more places keep a phit per cycle going where the token cannot leave at once.
   localparam int unsigned Spare = 2 + 16;
@@ -264,7 +267,8 @@ module collective_unit #(
       .WINDOW     (WINDOW),
       .COPY_DEPTH (ReadDepth),
       .OPS        (OPS),
-      .TYPES      (TYPES)
+      .TYPES      (TYPES),
+      .SLICE      (SLICES)
   ) u_reader (
       .clk_i          (clk_i),
       .rst_ni         (rst_ni),
@@ -340,7 +344,8 @@ module collective_unit #(
         .WINDOW  (WINDOW),
         .TX_DEPTH((s == 0) ? ReadDepth : StageDepth),
         .OPS     (OPS),
-        .TYPES   (TYPES)
+        .TYPES   (TYPES),
+        .SLICE   (SLICES)
     ) u_stage (
         .clk_i         (clk_i),
         .rst_ni        (rst_ni),

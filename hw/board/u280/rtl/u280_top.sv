@@ -39,7 +39,7 @@ module u280_top #(
     /// Words of each virtual output queue, crosspoint and output memory.
     parameter int unsigned ROUTER_QUEUE_DEPTH = 16,
     /// Cycles from a memory read's grant to its data.
-    parameter int unsigned MEM_LATENCY = 5,
+    parameter int unsigned MEM_LATENCY = 6,
     /// Link ports: the cages.
     parameter int unsigned LINKS = 2,
     /// Stages of the collective unit.
@@ -68,7 +68,7 @@ module u280_top #(
     parameter int unsigned ALPU_BLOCK = 16,
     /// Bits of a beat of the memory port of each rank's kernel; 0 for no kernel. The macro ALCOR_KERNEL names its module.
     parameter int unsigned KERNEL = 0,
-    /// 1: register slices at the core's AXI ports.
+    /// 1: register slices at the core's AXI ports and in front of the collective unit's vector units.
     parameter bit SLICES = 1'b1,
     /// First 32 bits of the source revision.
     parameter logic [31:0] REVISION = 32'h0,
