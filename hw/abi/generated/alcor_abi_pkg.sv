@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h86D9602D;
+  localparam logic [31:0] ABI_HASH = 32'h8E96AAB2;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -983,12 +983,12 @@ package alcor_abi_pkg;
     logic [7:0] unused_31_24;
     /// Key of the run. Packets and aborts of a board with another key are dropped. 0 after reset.
     logic [7:0] key;
-    /// Ranks of the run, on all boards: a rank that declares more is refused. After reset, the ranks of this board.
+    /// Ranks of the run, on all boards: a rank that declares more is refused. A read returns the ranks below the first one without a way in the forwarding table. After reset, the ranks of this board.
     logic [7:0] ranks;
     /// The board's number: global rank = board × ranks of a board + local rank.
     logic [7:0] board;
   } board_place_t;
-  // Write only; a write sets the entry of a rank. After reset no rank has an entry.
+  // Write only; a write sets the entry of a rank. After reset no rank has an entry. Entries are written behind PLACE, from rank 0 on: a rank has a way if its entry leads to a link port of the board or is 15, and if all ranks before it have one.
   localparam logic [11:0] BOARD_FORWARD_OFFSET = 12'h038;
   /// Forwarding table.
   typedef struct packed {
@@ -1219,14 +1219,14 @@ package alcor_abi_pkg;
     logic cq_overflow;
     /// A paper packet of another rank failed this rank's window check and was dropped; see LAST_ERROR.
     logic dropped;
-    /// A paper command, or a write of a communicator row, was refused here; see LAST_ERROR.
+    /// A paper command, a collective whose completion has no room, or a write of a communicator row was refused here; see LAST_ERROR.
     logic refused;
     /// A write to an opcode that does not exist, or a paper command's second write is missing.
     logic bad_opcode;
     /// A command write met a full FIFO and was lost.
     logic overflow;
   } rank_events_t;
-  // Status and opcode of the newest paper command that was refused or dropped, or refused write of a communicator row.
+  // Status and opcode of the newest paper command that was refused or dropped, or ST_DENIED for a write of a communicator row, or a refused collective whose completion has no room.
   localparam logic [11:0] RANK_LAST_ERROR_OFFSET = 12'h41C;
   /// Last error.
   typedef struct packed {

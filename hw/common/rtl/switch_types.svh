@@ -284,7 +284,7 @@
     logic [5:0]  link_rx;      // pulse, by link port: a phit is received
     rows_t       collectives;  // communicators with a collective under way
     logic [15:0] row_writes;   // ranks with a write of a row that has not been carried out
-    logic [15:0] row_denied;   // pulse, by rank: a write of a row is refused, as the rank does not own the row
+    logic [15:0] row_denied;   // pulse, by rank: a write of a row is refused, or a collective whose completion has no room
   } network_state_t;
 
   /// Pulse: an abort of the run, which all boards forward.

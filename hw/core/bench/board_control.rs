@@ -171,6 +171,10 @@ struct Commands {
 struct Model {
     cycle: u64,
     place: u32,
+    /// Ranks of the run that have a way, as the page shows them a cycle later.
+    run_ranks: u32,
+    /// The first rank without a way.
+    no_way: u32,
     datelines: u32,
     /// Rank and reason of the first abort.
     aborted: Option<u32>,
@@ -190,6 +194,8 @@ impl Model {
     fn new() -> Self {
         Self {
             place: board::place::RANKS.put(RANKS as u32),
+            run_ranks: RANKS as u32,
+            no_way: RANKS as u32,
             ..Self::default()
         }
     }
@@ -222,7 +228,9 @@ impl Model {
             }
             board::CYCLE_LO => self.cycle as u32 & LAST_COUNT,
             board::CYCLE_HI => (self.cycle >> COUNT_W) as u32 & LAST_COUNT,
-            board::PLACE => self.place,
+            board::PLACE => {
+                self.place & !board::place::RANKS.mask() | board::place::RANKS.put(self.run_ranks)
+            }
             board::DROPPED => self.dropped,
             board::FOREIGN => self.foreign,
             board::DAMAGED => self.damaged,
@@ -283,9 +291,22 @@ impl Model {
                 && (0..RANKS).all(|rank| !needed[rank] || inputs.ranks[rank].quiet()),
             ranks: inputs.ranks.map(|rank| rank.command),
         };
+        self.run_ranks = self.no_way.min(board::place::RANKS.get(self.place));
         if let Some((offset, data)) = inputs.write {
             match offset {
-                board::PLACE => self.place = data & 0xff_ffff,
+                board::PLACE => {
+                    self.place = data & 0xff_ffff;
+                    self.no_way = 0;
+                }
+                board::FORWARD => {
+                    let port = board::forward::PORT.get(data);
+                    let rank = board::forward::RANK.get(data);
+                    if port != 15 && port >= LINKS as u32 {
+                        self.no_way = self.no_way.min(rank);
+                    } else if rank == self.no_way {
+                        self.no_way += 1;
+                    }
+                }
                 board::DATELINES => self.datelines = data & ((1 << LINKS) - 1),
                 _ => {}
             }
@@ -461,7 +482,7 @@ impl Bench {
         );
         for (at, rank) in inputs.ranks.iter().enumerate() {
             let others = (0..RANKS).any(|other| other != at && inputs.ranks[other].lost);
-            let expected = place(board::place::RANKS) << 7
+            let expected = u64::from(model.run_ranks) << 7
                 | u64::from(model.aborted.is_some()) << 6
                 | u64::from(others || network.lost) << 5
                 | u64::from(network.drop) << 4
@@ -623,11 +644,20 @@ impl Bench {
             1 => written ^ 1 << rng.random_range(0..12),
             _ => written,
         };
+        // Routes come in the order of ranks but now and then, most to a link or to this board.
+        let mut data = rng.random();
+        if offset == board::FORWARD && rng.random_bool(0.9) {
+            let port = [0, 1, 15, rng.random_range(0..16)][rng.random_range(0..4)];
+            data = board::forward::RANK.put(self.model.no_way.min(255))
+                | board::forward::PORT.put(port);
+        }
+        // A place ends the routes before it, so it comes seldom.
+        let is_kept = offset == board::PLACE && rng.random_bool(0.8);
         Inputs {
             running: rng.random_bool(0.9),
             ranks,
             network,
-            write: rng.random_bool(0.3).then(|| (offset, rng.random())),
+            write: (!is_kept && rng.random_bool(0.3)).then_some((offset, data)),
         }
     }
 
@@ -729,6 +759,60 @@ fn board_control_counts() {
         }
     }
     assert_eq!(bench.model.dropped, LAST_COUNT);
+}
+
+/// A run has as many ranks as have a way. Routes come in order, but now and then one is wrong or comes too early.
+#[test]
+fn board_control_ways() {
+    let mut bench = Bench::new("board_control_ways");
+    bench.reset();
+    let weather = Weather {
+        abort: 0.0,
+        command: 0.0,
+        floods: false,
+    };
+    let (mut whole, mut short) = (0, 0);
+    for run in 0..soak(40) {
+        // Mostly a few ranks, and all that a register can name.
+        let ranks = if run % 8 == 0 {
+            255
+        } else {
+            bench.rng.random_range(1..20)
+        };
+        let place = board::place::RANKS.put(ranks)
+            | board::place::BOARD.put(bench.rng.random_range(0..256));
+        let mut writes = vec![(board::PLACE, place)];
+        let errors = if run % 2 == 0 { 0.0 } else { 0.1 };
+        for rank in 0..(ranks + 4).min(256) {
+            let rng = &mut bench.rng;
+            let port = if rng.random_bool(errors) {
+                rng.random_range(0..16)
+            } else {
+                [0, 1, 15][rng.random_range(0..3)]
+            };
+            let rank = if rng.random_bool(errors) {
+                rng.random_range(0..256)
+            } else {
+                rank
+            };
+            let route = board::forward::RANK.put(rank) | board::forward::PORT.put(port);
+            writes.push((board::FORWARD, route));
+        }
+        for write in writes.into_iter().map(Some).chain([None, None]) {
+            let inputs = Inputs {
+                write,
+                ..bench.inputs(weather)
+            };
+            bench.cycle(&inputs, &[board::PLACE]);
+        }
+        if bench.model.run_ranks == ranks {
+            whole += 1;
+        } else {
+            short += 1;
+        }
+    }
+    println!("{whole} runs with a way to all ranks, {short} without");
+    assert!(whole >= 20 && short >= 5);
 }
 
 /// A reset from outside or by CONTROL: the blocks' reset ends 16 cycles after the command, or when the reads

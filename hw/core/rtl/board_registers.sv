@@ -89,7 +89,7 @@ module board_registers #(
 
     /// This board's number in its cluster.
     output logic [7:0]             board_o,
-    /// Ranks of the run, on all boards.
+    /// Ranks of the run, on all boards, up to the first one that the forwarding table has no way to.
     output logic [7:0]             run_ranks_o,
     /// Key of the run.
     output logic [7:0]             key_o,
@@ -175,13 +175,42 @@ module board_registers #(
   assign forward_rank_o  = forward.rank;
   assign forward_port_o  = forward.port;
 
+  // A run has no rank without a way: the pipeline refuses a run of more ranks than `run_ranks_o`, and packets to others. With
+  // links, ranks with a way are counted as their entries are written, from rank 0 on. An entry without a way ends the count
+  // there.
+  logic [7:0] ranks_q;
+  logic [8:0] ways_q;
+
+  if (LINKS == 0) begin : g_alone
+    assign ways_q = 9'(RANKS);
+  end else begin : g_ways
+    localparam logic [3:0] Here = 4'd15;
+    logic is_way, is_next, is_known;
+
+    assign is_way   = forward_port_o == Here || 32'(forward_port_o) < LINKS;
+    assign is_next  = {1'b0, forward_rank_o} == ways_q;
+    assign is_known = {1'b0, forward_rank_o} < ways_q;
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) ways_q <= 9'(RANKS);
+      else if (write_i && write_offset_i == BOARD_PLACE_OFFSET) ways_q <= '0;
+      else if (forward_write_o && is_way && is_next) ways_q <= ways_q + 1'b1;
+      else if (forward_write_o && !is_way && is_known) ways_q <= {1'b0, forward_rank_o};
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) run_ranks_o <= 8'(RANKS);
+    else run_ranks_o <= ({1'b0, ranks_q} > ways_q) ? ways_q[7:0] : ranks_q;
+  end
+
   logic [COUNT_W-1:0] dropped_q, foreign_q, damaged_q, stale_q;
   logic [LinkN-1:0][COUNT_W-1:0] link_tx_q, link_rx_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       board_o     <= '0;
-      run_ranks_o <= 8'(RANKS);
+      ranks_q     <= 8'(RANKS);
       dateline_o  <= '0;
       key_o       <= '0;
       dropped_q   <= '0;
@@ -193,7 +222,7 @@ module board_registers #(
     end else begin
       if (write_i && write_offset_i == BOARD_PLACE_OFFSET) begin
         board_o     <= place.board;
-        run_ranks_o <= place.ranks;
+        ranks_q     <= place.ranks;
         key_o       <= place.key;
       end
       if (foreign_i && foreign_q != '1) foreign_q <= foreign_q + 1'b1;

@@ -540,3 +540,46 @@ fn coll_table_write_behind_a_write() {
         );
     }
 }
+
+/// Sixteen writes of a rank wait for the table. Each further one is lost and reported.
+#[test]
+fn coll_table_flood() {
+    let mut rng = Random::new("coll_table_flood");
+    let mut block = block("table");
+    for _ in 0..soak(20) {
+        let by = rng.random_range(0..RANKS);
+        let row = Row::random(5, &mut rng).with(by);
+        if block.get("valid_o") >> row.row & 1 == 1 {
+            retire(&mut block, row.row);
+        }
+        let mut lanes = [None; RANKS];
+        for data in row.writes() {
+            lanes[by] = Some(data);
+            write(&mut block, &lanes);
+        }
+        (0..10).for_each(|_| write(&mut block, &[None; RANKS]));
+        row.check(&mut block);
+        // The row is in use, so its next shape waits, with 15 writes behind it.
+        let more = rng.random_range(0..8);
+        let (mut denied, mut late) = (0, 0);
+        for at in 0..16 + more {
+            lanes[by] = Some(match at {
+                0 => (rank::COMM_ROW, row.row as u32),
+                1 => (rank::COMM_SHAPE, shape(2, 0, 1 << by)),
+                _ => (rank::COMM_ROW, rng.random_range(0..32)),
+            });
+            write(&mut block, &lanes);
+            denied += block.get("denied_o");
+            late = at;
+        }
+        // COMM_ROW waits for nothing.
+        (0..3).for_each(|_| {
+            write(&mut block, &[None; RANKS]);
+            denied += block.get("denied_o");
+        });
+        assert_eq!(denied, (late.max(16) - 16) << by, "{more} more");
+        retire(&mut block, row.row);
+        (0..40).for_each(|_| write(&mut block, &[None; RANKS]));
+        assert_eq!(block.get("waiting_o"), 0);
+    }
+}

@@ -122,6 +122,7 @@ module coll_admission #(
   // ---------------------------------------------------------------- communicators
 
   logic [RANKS-1:0][31:0] cancel;
+  logic [RANKS-1:0] row_denied;
   logic [31:0] under_way;
 
   coll_rows #(
@@ -132,7 +133,7 @@ module coll_admission #(
       .rst_ni     (rst_ni),
       .write_i    (write_i),
       .writes_o   (writes_o),
-      .denied_o   (denied_o),
+      .denied_o   (row_denied),
       .lost_i     (lost_i),
       .cancel_i   (cancel_i),
       .revoked_i  (revoked_i),
@@ -158,7 +159,7 @@ module coll_admission #(
 
   // ---------------------------------------------------------------- commands
 
-  logic [RANKS-1:0] refused_valid, refused_ready;
+  logic [RANKS-1:0] refused_valid, refused_ready, refused_lost;
   logic [RANKS-1:0][CompletionW-1:0] refused;
   logic [RANKS-1:0][CollRequestW-1:0] request;
 
@@ -180,6 +181,7 @@ module coll_admission #(
         .refused_valid_o  (refused_valid[r]),
         .refused_ready_i  (refused_ready[r]),
         .refused_o        (refused[r]),
+        .lost_o           (refused_lost[r]),
         .source_row_i     (source_row_i),
         .source_o         (source_o[r]),
         .signature_row_i  (signature_row_i),
@@ -198,6 +200,8 @@ module coll_admission #(
     assign ended_ready_o[r]    = complete_ready_i[r];
     assign refused_ready[r]    = complete_ready_i[r] && !ended_valid_i[r];
   end
+
+  assign denied_o = row_denied | refused_lost;
 
   // ---------------------------------------------------------------- control
 

@@ -42,6 +42,8 @@ module coll_commands #(
     input  logic                        refused_ready_i,
     /// The completion.
     output alcor_abi_pkg::completion_t  refused_o,
+    /// Pulse: a command was refused, and lost, as there was no room for its completion.
+    output logic                        lost_o,
 
     /// Communicator whose source is looked up.
     input  alcor_abi_pkg::row_t         source_row_i,
@@ -72,11 +74,12 @@ module coll_commands #(
   logic [15:0] go_id_q;
   logic source_fits_q, keep_fits_q;
   logic [31:0] kept;
-  logic post, refuse, cancels, refused_empty, more;
+  logic post, refuse, cancels, refused_empty, refused_room, more;
   logic [31:0] cancel_q;
   logic [3:0] settled_q;
   logic [31:0] waits, first_waits;
-  alcor_abi_pkg::row_t cancel_row;
+  logic cancel_found_q;
+  alcor_abi_pkg::row_t cancel_row_q;
 
   // By communicator: the collective that is posted.
   logic [AddrW-1:0] source_address_q[Contexts];
@@ -141,17 +144,19 @@ module coll_commands #(
   assign refuse = go_q && !post;
 
   // One at a time, and not before a collective that was about to begin when its bit of `cancel_i` rose is among those
-  // under way: not in the first five cycles.
+  // under way: not in the first five cycles. From then on, only `cancels` ends a collective that waits, so the one found in a
+  // cycle still waits in the next.
   assign more        = (cancel_i & ~cancel_q) != '0;
   assign waits       = posted_o & ~active_i & cancel_q;
   assign first_waits = waits & (~waits + 1'b1);
-  assign cancel_row  = {|(first_waits & 32'hFFFF_0000), |(first_waits & 32'hFF00_FF00), |(first_waits & 32'hF0F0_F0F0),
-                        |(first_waits & 32'hCCCC_CCCC), |(first_waits & 32'hAAAA_AAAA)};
-  assign cancels     = (&settled_q) && waits != '0 && refused_empty && !refuse;
+  assign cancels     = cancel_found_q && (&settled_q) && cancel_q[cancel_row_q] && refused_empty && !refuse;
 
   always_ff @(posedge clk_i) begin
-    cancel_q  <= rst_ni ? cancel_i : '0;
-    settled_q <= rst_ni ? {settled_q[2:0], !more} : '0;
+    cancel_q       <= rst_ni ? cancel_i : '0;
+    settled_q      <= rst_ni ? {settled_q[2:0], !more} : '0;
+    cancel_found_q <= rst_ni && (&settled_q) && waits != '0 && !cancels;
+    cancel_row_q   <= {|(first_waits & 32'hFFFF_0000), |(first_waits & 32'hFF00_FF00), |(first_waits & 32'hF0F0_F0F0),
+                       |(first_waits & 32'hCCCC_CCCC), |(first_waits & 32'hAAAA_AAAA)};
   end
 
   always_ff @(posedge clk_i) begin
@@ -169,7 +174,7 @@ module coll_commands #(
       posted_o <= '0;
     end else begin
       if (end_i.valid) posted_o[end_i.row] <= 1'b0;
-      if (cancels) posted_o[cancel_row] <= 1'b0;
+      if (cancels) posted_o[cancel_row_q] <= 1'b0;
       if (post) posted_o[go_row_q] <= 1'b1;
     end
   end
@@ -180,15 +185,17 @@ module coll_commands #(
   ) u_refused (
       .clk_i  (clk_i),
       .rst_ni (rst_ni),
-      .valid_i(refuse || cancels),
-      .ready_o(),
-      .data_i (refuse ? {go_status, go_id_q} : {ST_RANK_RESET, keep_id_q[cancel_row]}),
+      .valid_i((refuse || cancels) && refused_room),
+      .ready_o(refused_room),
+      .data_i (refuse ? {go_status, go_id_q} : {ST_RANK_RESET, keep_id_q[cancel_row_q]}),
       .valid_o(refused_valid_o),
       .ready_i(refused_ready_i),
       .data_o (refused_o),
       .empty_o(refused_empty),
       .usage_o()
   );
+
+  always_ff @(posedge clk_i) lost_o <= rst_ni && refuse && !refused_room;
 
   alcor_abi_pkg::signature_t requested;
 
@@ -198,5 +205,7 @@ module coll_commands #(
   assign request_o     = {requested.what, source_words_q[request_row_i]};
   assign destination_o = {30'(keep_address_q[destination_row_i]), keep_low_q[destination_row_i],
                           keep_high_q[destination_row_i], keep_id_q[destination_row_i]};
+
+  `ALCOR_IMPLIES(a_cancelled_waits, cancels, posted_o[cancel_row_q] && !active_i[cancel_row_q])
 
 endmodule

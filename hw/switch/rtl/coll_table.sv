@@ -58,7 +58,7 @@ module coll_table #(
 
   // Ranks may write at the same time; their writes come to the table one after the other. A row is
   // nine writes at most, so a FIFO of 16 holds the writes of a rank that waits for all others.
-  logic [RANKS-1:0] waiting, pick, taken;
+  logic [RANKS-1:0] waiting, pick, taken, comes, room;
   logic [RANKS-1:0][5:0] offsets;
   logic [RANKS-1:0][31:0] operands;
   logic [RANKS-1:0][4:0] row_q;
@@ -78,6 +78,7 @@ module coll_table #(
 
     assign write   = write_i[r];
     assign operand = operands[r];
+    assign comes[r] = write.valid && write.offset[11:6] == RANK_COMM_ROW_OFFSET[11:6];
 
     fifo #(
         .WIDTH(38),
@@ -85,8 +86,8 @@ module coll_table #(
     ) u_writes (
         .clk_i  (clk_i),
         .rst_ni (rst_ni),
-        .valid_i(write.valid && write.offset[11:6] == RANK_COMM_ROW_OFFSET[11:6]),
-        .ready_o(),
+        .valid_i(comes[r] && room[r]),
+        .ready_o(room[r]),
         .data_i ({write.offset[5:0], write.data}),
         .valid_o(waiting[r]),
         .ready_i(taken[r]),
@@ -148,7 +149,7 @@ module coll_table #(
     if (row == '0 || row == 5'(SyncContext)) owns = pick[0];
   end
 
-  always_ff @(posedge clk_i) denied_o <= rst_ni ? pick & {RANKS{denies}} : '0;
+  always_ff @(posedge clk_i) denied_o <= rst_ni ? (pick & {RANKS{denies}}) | (comes & ~room) : '0;
 
   always_ff @(posedge clk_i) begin
     if (busy) begin
