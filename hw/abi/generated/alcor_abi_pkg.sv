@@ -4,7 +4,7 @@
 package alcor_abi_pkg;
 
   /// CRC-32 of hw/abi/alcor.rdl.
-  localparam logic [31:0] ABI_HASH = 32'h8E96AAB2;
+  localparam logic [31:0] ABI_HASH = 32'h0F061B1D;
 
   typedef enum logic [7:0] {
     /// Set this rank's id (PID); data[7:0] is the id. An id other than the rank's number on the network is refused, because answers to its packets would go to another rank.
@@ -983,12 +983,12 @@ package alcor_abi_pkg;
     logic [7:0] unused_31_24;
     /// Key of the run. Packets and aborts of a board with another key are dropped. 0 after reset.
     logic [7:0] key;
-    /// Ranks of the run, on all boards: a rank that declares more is refused. A read returns the ranks below the first one without a way in the forwarding table. After reset, the ranks of this board.
+    /// Ranks of the run, on all boards: a rank that declares more is refused. With links, a read returns the ranks below the first one without a way in the forwarding table. After reset, the ranks of this board.
     logic [7:0] ranks;
     /// The board's number: global rank = board × ranks of a board + local rank.
     logic [7:0] board;
   } board_place_t;
-  // Write only; a write sets the entry of a rank. After reset no rank has an entry. Entries are written behind PLACE, from rank 0 on: a rank has a way if its entry leads to a link port of the board or is 15, and if all ranks before it have one.
+  // Write only; a write sets the entry of a rank. After reset no rank has an entry. Entries are written from rank 0 on: a rank has a way if its entry leads to a link port of the board or is 15, and if all ranks below have one.
   localparam logic [11:0] BOARD_FORWARD_OFFSET = 12'h038;
   /// Forwarding table.
   typedef struct packed {

@@ -175,33 +175,29 @@ module board_registers #(
   assign forward_rank_o  = forward.rank;
   assign forward_port_o  = forward.port;
 
-  // A run has no rank without a way: the pipeline refuses a run of more ranks than `run_ranks_o`, and packets to others. With
-  // links, ranks with a way are counted as their entries are written, from rank 0 on. An entry without a way ends the count
-  // there.
   logic [7:0] ranks_q;
-  logic [8:0] ways_q;
 
   if (LINKS == 0) begin : g_alone
-    assign ways_q = 9'(RANKS);
+    assign run_ranks_o = ranks_q;
   end else begin : g_ways
+    // A run has no rank without a way: the pipeline refuses a run of more ranks than `run_ranks_o`, and packets to others.
+    // Ranks with a way are counted as their entries are written, from rank 0 on. An entry without a way ends the count there.
     localparam logic [3:0] Here = 4'd15;
-    logic is_way, is_next, is_known;
+    logic [8:0] ways_q;
+    logic placed_q, is_way, is_next, is_known;
 
     assign is_way   = forward_port_o == Here || 32'(forward_port_o) < LINKS;
     assign is_next  = {1'b0, forward_rank_o} == ways_q;
     assign is_known = {1'b0, forward_rank_o} < ways_q;
 
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) ways_q <= 9'(RANKS);
-      else if (write_i && write_offset_i == BOARD_PLACE_OFFSET) ways_q <= '0;
+      if (!rst_ni) ways_q <= '0;
       else if (forward_write_o && is_way && is_next) ways_q <= ways_q + 1'b1;
       else if (forward_write_o && !is_way && is_known) ways_q <= {1'b0, forward_rank_o};
+      // Before a place is written, the run is of this board's ranks, which the crossbar reaches.
+      placed_q    <= rst_ni && (placed_q || (write_i && write_offset_i == BOARD_PLACE_OFFSET));
+      run_ranks_o <= (rst_ni && placed_q && {1'b0, ranks_q} > ways_q) ? ways_q[7:0] : ranks_q;
     end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) run_ranks_o <= 8'(RANKS);
-    else run_ranks_o <= ({1'b0, ranks_q} > ways_q) ? ways_q[7:0] : ranks_q;
   end
 
   logic [COUNT_W-1:0] dropped_q, foreign_q, damaged_q, stale_q;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use alcor_abi::board::{self, place};
+use alcor_abi::board::{self, forward, place};
 use alcor_abi::packets::cq_entry;
 use alcor_abi::rank::{self as page, events};
 use alcor_abi::{Algorithm, CQ_ENTRY_BYTES, Collective as Code, Datatype, Operation as OperationCode};
@@ -200,8 +200,10 @@ fn ends_barriers_on_other_boards(context: &Context) -> Result {
 fn of_many_boards(context: &Context) -> Result {
     let ranks = context.info().ranks;
     context.cluster().prepare(ranks)?;
-    let place = place::RANKS.put(ranks + 1);
-    context.cluster().boards()[0].write32(PageOffset(board::PLACE), place)?;
+    let first = &context.cluster().boards()[0];
+    first.write32(PageOffset(board::PLACE), place::RANKS.put(ranks + 1))?;
+    // The routes of the board's ranks are those of `prepare`.
+    first.write32(PageOffset(board::FORWARD), forward::RANK.put(ranks) | forward::PORT.put(0))?;
     each(ranks, |rank| {
         let mut it = attach(context, rank, ranks + 1)?;
         // It has begun when this is answered.
