@@ -799,6 +799,13 @@ fn board_control_ways() {
             let route = board::forward::RANK.put(rank) | board::forward::PORT.put(port);
             writes.push((board::FORWARD, route));
         }
+        // Some routes are written anew.
+        for _ in 0..run % 4 {
+            let rank = bench.rng.random_range(0..ranks);
+            let port = [0, 1, 7, 15][bench.rng.random_range(0..4)];
+            let route = board::forward::RANK.put(rank) | board::forward::PORT.put(port);
+            writes.push((board::FORWARD, route));
+        }
         for write in writes.into_iter().map(Some).chain([None, None]) {
             let inputs = Inputs {
                 write,
@@ -813,7 +820,7 @@ fn board_control_ways() {
         }
     }
     println!("{whole} runs with a way to all ranks, {short} without");
-    assert!(whole >= 20 && short >= 5);
+    assert!(whole >= 10 && short >= 10);
 }
 
 /// A reset from outside or by CONTROL: the blocks' reset ends 16 cycles after the command, or when the reads

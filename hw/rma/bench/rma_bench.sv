@@ -689,7 +689,8 @@ module rma_bench (
                        ring_copies_i[g], ring_host_i[g]};
 
     rma_completion_queue #(
-        .DEPTH(RingDepth)
+        .DEPTH(RingDepth),
+        .LATE (g == 1)
     ) u_ring (
         .clk_i             (clk_i),
         .rst_ni            (rst_ni),

@@ -16,7 +16,9 @@ import alcor_abi_pkg::*;
 /// while entries are copied into host memory.
 module rma_completion_queue #(
     /// Entries that may wait to be written.
-    parameter int unsigned DEPTH = 16
+    parameter int unsigned DEPTH = 16,
+    /// 1: a write is in memory a cycle after it is done, and CQ_HEAD moves as late.
+    parameter bit LATE = 1'b0
 ) (
     /// Clock.
     input  logic                          clk_i,
@@ -212,7 +214,12 @@ module rma_completion_queue #(
     end
   end
 
-  assign state_o.head = head_q;
+  if (LATE) begin : g_late
+    always_ff @(posedge clk_i) state_o.head <= (rst_ni && !clear) ? head_q : '0;
+  end else begin : g_at_once
+    assign state_o.head = head_q;
+  end
+
   assign state_o.mask = mask_q;
   assign idle_o       = empty && !barrier_q;
 

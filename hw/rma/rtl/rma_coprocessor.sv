@@ -412,6 +412,7 @@ module rma_coprocessor #(
 
   rma_reports #(
       .DEPTH   (MM_DEPTH),
+      .LATE    (MEM_LATENCY >= 3),
       .MESSAGES(MESSAGES),
       .COUNT_W (COUNT_W),
       .KERNEL  (KERNEL)

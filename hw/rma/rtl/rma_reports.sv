@@ -9,6 +9,8 @@ import alcor_abi_pkg::*;
 module rma_reports #(
     /// Entries of the queue of the completion ring.
     parameter int unsigned DEPTH = 16,
+    /// 1: a write is in memory a cycle after it is done.
+    parameter bit LATE = 1'b0,
     /// Ids of messages and receives: 0 to MESSAGES-1; 0 without a message engine.
     parameter int unsigned MESSAGES = 0,
     /// Bits of the counters that the host reads, 2 to 32.
@@ -157,7 +159,8 @@ module rma_reports #(
   assign idle_o = queue_idle && copies_idle;
 
   rma_completion_queue #(
-      .DEPTH(DEPTH)
+      .DEPTH(DEPTH),
+      .LATE (LATE)
   ) u_completion_queue (
       .clk_i             (clk_i),
       .rst_ni            (rst_ni),

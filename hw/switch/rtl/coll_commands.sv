@@ -74,9 +74,8 @@ module coll_commands #(
   logic [15:0] go_id_q;
   logic source_fits_q, keep_fits_q;
   logic [31:0] kept;
-  logic post, refuse, cancels, refused_empty, refused_room, more;
+  logic post, refuse, cancels, refused_empty, refused_room;
   logic [31:0] cancel_q;
-  logic [3:0] settled_q;
   logic [31:0] waits, first_waits;
   logic cancel_found_q;
   alcor_abi_pkg::row_t cancel_row_q;
@@ -143,18 +142,16 @@ module coll_commands #(
   assign post   = go_q && go_status == ST_OK;
   assign refuse = go_q && !post;
 
-  // One at a time, and not before a collective that was about to begin when its bit of `cancel_i` rose is among those
-  // under way: not in the first five cycles. From then on, only `cancels` ends a collective that waits, so the one found in a
-  // cycle still waits in the next.
-  assign more        = (cancel_i & ~cancel_q) != '0;
+  // One at a time. A collective begins at the latest in the cycle before its bit of `cancel_i` rises, and is among those under
+  // way two cycles later, when the bit of `cancel_q` has risen. From then on, only `cancels` ends a collective that waits, and
+  // the bit does not fall before. So the collective found in a cycle still waits in the next.
   assign waits       = posted_o & ~active_i & cancel_q;
   assign first_waits = waits & (~waits + 1'b1);
-  assign cancels     = cancel_found_q && (&settled_q) && cancel_q[cancel_row_q] && refused_empty && !refuse;
+  assign cancels     = cancel_found_q && refused_empty && !refuse;
 
   always_ff @(posedge clk_i) begin
     cancel_q       <= rst_ni ? cancel_i : '0;
-    settled_q      <= rst_ni ? {settled_q[2:0], !more} : '0;
-    cancel_found_q <= rst_ni && (&settled_q) && waits != '0 && !cancels;
+    cancel_found_q <= rst_ni && waits != '0 && !cancels;
     cancel_row_q   <= {|(first_waits & 32'hFFFF_0000), |(first_waits & 32'hFF00_FF00), |(first_waits & 32'hF0F0_F0F0),
                        |(first_waits & 32'hCCCC_CCCC), |(first_waits & 32'hAAAA_AAAA)};
   end
@@ -206,6 +203,7 @@ module coll_commands #(
   assign destination_o = {30'(keep_address_q[destination_row_i]), keep_low_q[destination_row_i],
                           keep_high_q[destination_row_i], keep_id_q[destination_row_i]};
 
-  `ALCOR_IMPLIES(a_cancelled_waits, cancels, posted_o[cancel_row_q] && !active_i[cancel_row_q])
+  `ALCOR_IMPLIES(a_cancelled_waits, cancels,
+                 posted_o[cancel_row_q] && !active_i[cancel_row_q] && cancel_i[cancel_row_q])
 
 endmodule
