@@ -221,7 +221,8 @@ module rma_completion_queue #(
   end
 
   assign state_o.mask = mask_q;
-  assign idle_o       = empty && !barrier_q;
+  // With `behind_q` CQ_HEAD has yet to move.
+  assign idle_o       = empty && !barrier_q && !(LATE && behind_q);
 
   // The address and the choice of word hold. Whether the entry has a count, and the count, are those of the write.
   `ALCOR_STABLE(a_write_stable, write_valid_o, write_ready_i, write_address_o)
