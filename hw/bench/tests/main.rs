@@ -62,6 +62,8 @@ mod link_waves;
 mod match_queue;
 #[path = "../../match/bench/match_store.rs"]
 mod match_store;
+#[path = "../../match/bench/match_waves.rs"]
+mod match_waves;
 #[path = "../../nic/bench/message_engine.rs"]
 mod message_engine;
 #[path = "../../nic/bench/nic_waves.rs"]

@@ -58,7 +58,7 @@ const STATUSES: [Status; 5] = [
 ];
 
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+pub(crate) struct Shape {
     lanes: usize,
     entries: usize,
     pairs: usize,
@@ -83,6 +83,25 @@ impl Shape {
             match_w: 72,
             age_w: 56,
         }
+    }
+
+    /// Eight lanes and eight queue pairs, for a timing diagram.
+    pub(crate) fn example() -> Recipe {
+        Self::new(8, 8, 8).recipe()
+    }
+
+    fn recipe(&self) -> Recipe {
+        Recipe::new("match_store", "match_store")
+            .blocks(&["abi", "common", "match"])
+            .param("LANES", self.lanes as u64)
+            .param("ENTRIES", self.entries as u64)
+            .param("PAIRS", self.pairs as u64)
+            .param("CONTEXTS", self.contexts as u64)
+            .param("AHEAD", self.ahead as u64)
+            .param("BURST", self.burst as u64)
+            .param("PORTS", self.ports as u64)
+            .param("MATCH_W", self.match_w as u64)
+            .param("AGE_W", self.age_w as u64)
     }
 
     fn headers(&self) -> usize {
@@ -225,18 +244,7 @@ struct Bench {
 
 impl Bench {
     fn new(shape: Shape) -> Self {
-        let recipe = Recipe::new("match_store", "match_store")
-            .blocks(&["abi", "common", "match"])
-            .param("LANES", shape.lanes as u64)
-            .param("ENTRIES", shape.entries as u64)
-            .param("PAIRS", shape.pairs as u64)
-            .param("CONTEXTS", shape.contexts as u64)
-            .param("AHEAD", shape.ahead as u64)
-            .param("BURST", shape.burst as u64)
-            .param("PORTS", shape.ports as u64)
-            .param("MATCH_W", shape.match_w as u64)
-            .param("AGE_W", shape.age_w as u64);
-        let dut = Dut::start(&recipe);
+        let dut = Dut::start(&shape.recipe());
         let ports = shape.ports;
         let pins = Pins {
             valid: dut.lanes("op_valid_i", ports),
