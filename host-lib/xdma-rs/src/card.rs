@@ -253,6 +253,32 @@ impl Card {
         })
     }
 
+    /// Fails if the system asks for the card back: an administrator removes the card, or unbinds its driver. The kernel
+    /// waits until the program has dropped the card, its clones and what they have opened. Transfers make the same check.
+    /// A card that a driver in the kernel holds always passes.
+    ///
+    /// # Errors
+    /// [`Error::AskedBack`].
+    ///
+    /// # Examples
+    /// ```
+    /// use xdma::{BarOffset, Card};
+    ///
+    /// /// Writes until the system asks for the card.
+    /// fn feed(card: Card) -> xdma::Result<()> {
+    ///     let user = card.bypass_bar()?;
+    ///     for value in 0.. {
+    ///         card.check()?;
+    ///         user.write32(BarOffset(0), value)?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// # let _ = feed;
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        self.driven.as_ref().map_or(Ok(()), |driven| driven.check())
+    }
+
     /// PCI address.
     #[must_use]
     pub fn address(&self) -> PciAddress {

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 
-use crate::DmaBuffer;
 use crate::buffer::Buffers;
 use crate::fault::{COMPLETED_COUNT, ERRORS, Ended, EngineFault, WRITTEN_ERROR};
 use crate::function::{DmaMemory, Function};
 use crate::nodes::{Dma, EventNode, Mapping, Nodes, Way};
+use crate::{DmaBuffer, Error, Result};
 
 /// Maximum number of channels in each direction.
 const CHANNELS: usize = 4;
@@ -172,6 +172,15 @@ impl Driven {
         Ok(self.buffers.add(memory.into(), bytes))
     }
 
+    /// Fails if the system asks for the function.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.function.is_asked_back() {
+            let address = self.function.address();
+            return Err(Error::AskedBack { address });
+        }
+        Ok(())
+    }
+
     /// Names of the nodes.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names = vec!["control".to_owned()];
@@ -239,6 +248,7 @@ impl Nodes for Driven {
         let index = name_of(path).and_then(|name| number(name, prefix));
         let channel = index.and_then(|index| channels.get(index));
         Ok(Box::new(Port {
+            function: Arc::clone(&self.function),
             channel: Arc::clone(channel.ok_or(Errno::ENOENT)?),
             buffers: Arc::clone(&self.buffers),
         }))
@@ -257,11 +267,22 @@ impl Nodes for Driven {
 
 /// A channel for one user of it.
 struct Port {
+    function: Arc<dyn Function>,
     channel: Arc<Mutex<Channel>>,
     buffers: Arc<Buffers>,
 }
 
 impl Port {
+    /// Takes the channel for a transfer.
+    fn channel(&self, way: Way, bytes: usize, at: u64) -> io::Result<MutexGuard<'_, Channel>> {
+        if self.function.is_asked_back() {
+            return Err(io::Error::other(Ended::AskedBack));
+        }
+        let channel = lock(&self.channel);
+        channel.check(way, bytes, at)?;
+        Ok(channel)
+    }
+
     /// Moves data that is in memory which the card reaches. Returns false, and moves nothing, if the
     /// data is in other memory, or at another offset than the core's alignment allows.
     fn reaches(&self, channel: &mut Channel, buffer: &[u8], at: u64) -> io::Result<bool> {
@@ -288,8 +309,7 @@ impl Dma for Port {
     }
 
     fn pread(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-        let mut channel = lock(&self.channel);
-        channel.check(Way::FromCard, buffer.len(), at)?;
+        let mut channel = self.channel(Way::FromCard, buffer.len(), at)?;
         if self.reaches(&mut channel, buffer, at)? {
             // To the compiler, this may write the buffer, as the card has done.
             std::hint::black_box(buffer.as_mut_ptr());
@@ -304,8 +324,7 @@ impl Dma for Port {
     }
 
     fn pwrite(&self, buffer: &[u8], at: u64) -> io::Result<usize> {
-        let mut channel = lock(&self.channel);
-        channel.check(Way::ToCard, buffer.len(), at)?;
+        let mut channel = self.channel(Way::ToCard, buffer.len(), at)?;
         if !self.reaches(&mut channel, buffer, at)? {
             for (at, part) in pieces(at, buffer.len(), BUFFER) {
                 let data = &buffer[part];
@@ -399,9 +418,13 @@ impl Channel {
 
     /// The memory of the channel.
     fn memory(&self) -> io::Result<&dyn DmaMemory> {
-        self.memory
-            .as_deref()
-            .ok_or_else(|| io::Error::other(Ended::Lost))
+        self.memory.as_deref().ok_or_else(|| {
+            // The users of a channel that fails for a dead link get the same error.
+            if self.read(channel::STATUS) == u32::MAX {
+                return self.dead();
+            }
+            io::Error::other(Ended::Lost)
+        })
     }
 
     fn check(&self, way: Way, bytes: usize, at: u64) -> io::Result<()> {

@@ -247,6 +247,16 @@ pub enum Error {
         /// The card.
         address: PciAddress,
     },
+    /// The system asks for a card that this process drives ([`Card::check`](crate::Card::check)). The card stays until
+    /// the process drops everything that it has opened.
+    #[error(
+        "the system asks for {address} back: the card is being removed, or its driver is being unbound; end the \
+         program, or drop the card, and open the card again when it is there"
+    )]
+    AskedBack {
+        /// The card.
+        address: PciAddress,
+    },
     /// The function is not behind a PCI bridge.
     #[error(
         "{address} is not behind a PCI bridge: its folder in sysfs is {folder}",

@@ -297,6 +297,8 @@ pub(crate) enum Ended {
     Dead(u64),
     #[error("an earlier engine of this channel may still run")]
     Lost,
+    #[error("the system asks for the card")]
+    AskedBack,
 }
 
 #[cfg(test)]

@@ -73,6 +73,11 @@ impl Node {
                 return Error::DeadLink { node, offset };
             }
             Some(Ended::Lost) => return Error::ChannelLost { node, doing, at },
+            Some(Ended::AskedBack) => {
+                return Error::AskedBack {
+                    address: self.address,
+                };
+            }
             None => {}
         }
         match source.raw_os_error() {

@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use memmap2::{MmapOptions, MmapRaw};
 use nix::errno::Errno;
@@ -28,6 +28,10 @@ const TYPE1_V2: nix::libc::c_ulong = 3;
 const CONFIG: u32 = 7;
 /// Interrupts by MSI-X.
 const MSIX: u32 = 2;
+/// The interrupt by which the kernel asks for the function.
+const REQUEST: u32 = 4;
+/// Interval of the looks at this interrupt. Each is a system call.
+const LOOK: Duration = Duration::from_millis(20);
 /// The command register, and its memory space and bus master bits.
 const COMMAND: u64 = 4;
 const MEMORY_AND_MASTER: u16 = 0b110;
@@ -131,6 +135,7 @@ pub(crate) struct Vfio {
     device: File,
     container: Arc<Container>,
     events: Vec<Arc<EventFd>>,
+    request: Request,
     /// Keeps the function's group in the container.
     _group: File,
 }
@@ -190,7 +195,10 @@ impl Vfio {
             for (index, bar) in bars.iter_mut().enumerate() {
                 *bar = region(&device, index as u32)?;
             }
-            let events = events(&device)?;
+            let vectors = events(&device, MSIX)?;
+            // Old kernels make no requests.
+            let request = events(&device, REQUEST).ok();
+            let request = Request::new(request.and_then(|mut events| events.pop()));
             let (_, config) = region(&device, CONFIG)?;
             let mut command = [0; 2];
             device.read_exact_at(&mut command, config + COMMAND)?;
@@ -206,7 +214,8 @@ impl Vfio {
                     file: container.try_clone()?,
                     next: AtomicU64::new(FIRST_ADDRESS),
                 }),
-                events,
+                events: vectors,
+                request,
                 _group: group.try_clone()?,
             })
         };
@@ -263,11 +272,11 @@ fn region(device: &File, index: u32) -> io::Result<(u64, u64)> {
     Ok((info.bytes, info.offset))
 }
 
-/// Enables all MSI-X vectors, each with an event file.
-fn events(device: &File) -> io::Result<Vec<Arc<EventFd>>> {
+/// Enables all interrupts of a kind, each with an event file.
+fn events(device: &File, kind: u32) -> io::Result<Vec<Arc<EventFd>>> {
     let mut info = request::IrqInfo {
         size: size_of::<request::IrqInfo>() as u32,
-        index: MSIX,
+        index: kind,
         ..Default::default()
     };
     // SAFETY: the request writes at most `size` bytes of `info`, which outlives the call.
@@ -275,7 +284,7 @@ fn events(device: &File) -> io::Result<Vec<Arc<EventFd>>> {
     let mut set = request::IrqSet {
         size: size_of::<request::IrqSet>() as u32,
         flags: request::EVENTS,
-        index: MSIX,
+        index: kind,
         ..Default::default()
     };
     set.count = info.count.min(set.events.len() as u32);
@@ -292,6 +301,41 @@ fn events(device: &File) -> io::Result<Vec<Arc<EventFd>>> {
         unsafe { request::set_irqs(device.as_raw_fd(), &raw const set) }?;
     }
     Ok(events)
+}
+
+/// The kernel's request for the function.
+struct Request {
+    /// `None` in a kernel without such requests.
+    event: Option<Arc<EventFd>>,
+    opened: Instant,
+    /// Time of the last look, in milliseconds from `opened`.
+    looked: AtomicU64,
+    is_made: AtomicBool,
+}
+
+impl Request {
+    fn new(event: Option<Arc<EventFd>>) -> Request {
+        Request {
+            event,
+            opened: Instant::now(),
+            looked: AtomicU64::new(0),
+            is_made: AtomicBool::new(false),
+        }
+    }
+
+    fn is_made(&self) -> bool {
+        let now = self.opened.elapsed().as_millis() as u64;
+        let looked = self.looked.load(Ordering::Relaxed);
+        if now.saturating_sub(looked) >= LOOK.as_millis() as u64
+            && let Some(event) = &self.event
+        {
+            self.looked.store(now, Ordering::Relaxed);
+            if event.read().is_ok() {
+                self.is_made.store(true, Ordering::Relaxed);
+            }
+        }
+        self.is_made.load(Ordering::Relaxed)
+    }
 }
 
 impl Function for Vfio {
@@ -333,6 +377,10 @@ impl Function for Vfio {
 
     fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {
         Ok(Box::new(Pages::new(&self.container, bytes)?))
+    }
+
+    fn is_asked_back(&self) -> bool {
+        self.request.is_made()
     }
 
     fn interrupt(&self, vector: u32) -> io::Result<Box<dyn EventNode>> {

@@ -478,8 +478,10 @@ fn a_card_that_has_left_is_an_error() {
         matches!(error, Error::DeadLink { offset, .. } if offset.0 == 0x40),
         "{error}"
     );
-    let error = to.write(CardAddr(0x9000), &[1]).expect_err("no card");
-    assert!(matches!(error, Error::ChannelLost { .. }), "{error}");
+    // Another user of the channel gets the same error.
+    let error = bench.h2c(0).write(CardAddr(0x9000), &[1]);
+    let error = error.expect_err("no card");
+    assert!(matches!(error, Error::DeadLink { .. }), "{error}");
     assert!(began.elapsed() < LONG / 20);
     let function = Arc::new(ModelFunction(Arc::clone(&bench.model)));
     let error = Card::driven(&Machine::local(), function, LONG).expect_err("no core");
@@ -487,6 +489,12 @@ fn a_card_that_has_left_is_an_error() {
         error.to_string().contains("no BAR has the identifiers"),
         "{error}"
     );
+    // The card is back. It may be another one, so the channel stays lost.
+    bench.model.is_gone.store(false, Ordering::Relaxed);
+    let error = to
+        .write(CardAddr(0x9000), &[1])
+        .expect_err("a lost channel");
+    assert!(matches!(error, Error::ChannelLost { .. }), "{error}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Host {
         BYTES
     }
 
-    fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {
+    pub fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {
         let bytes = (bytes as u64).next_multiple_of(4096);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let first = match free.iter().position(|&(length, _)| length == bytes) {

@@ -1,4 +1,4 @@
-//! Tests of the model of the core, of the card, and of the driver in user space over both.
+//! Tests of the model of the core, of the card, of its server, and of the driver in user space over them.
 
 mod bytes;
 mod card;
@@ -7,6 +7,7 @@ mod driver;
 mod engine;
 mod fuzz;
 mod host;
+mod kills;
 mod ladder;
 mod socket;
 
