@@ -123,6 +123,10 @@ fn a_board_is_identified_reset_and_opened_by_its_address() {
         ("", "xdma:auto"),
         ("auto?driver=none", "names no card"),
         ("auto?driver=vfio", "not by vfio-pci"),
+        ("auto?driver=vfio&iommu=none", "not by vfio-pci"),
+        ("auto?iommu=none&driver=vfio", "not by vfio-pci"),
+        ("auto?iommu=none", "names no card"),
+        ("auto?driver=vendor&iommu=none", "names no card"),
     ] {
         let error = backend.open(rest).expect_err("no such card").to_string();
         assert!(error.contains(says), "{error}");

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use alcor::{Backend, Cluster, Result};
-use xdma::Machine;
+use xdma::{Card, Machine};
 
 use crate::{Peers, XdmaBoard, XdmaError};
 
 /// Opens `xdma:<pci address>`, or `xdma:auto` on a machine with one card. With `?driver=vfio`, this
-/// process drives the card through the kernel's `vfio-pci` instead of the vendor's driver.
+/// process drives the card through the kernel's `vfio-pci` instead of the vendor's driver. With
+/// `?driver=vfio&iommu=none`, it does so on a machine without an IOMMU, where the card can write all memory
+/// ([`Card::vfio_without_iommu`](xdma::Card::vfio_without_iommu)).
 #[derive(Debug, Clone)]
 pub struct XdmaBackend {
     machine: Machine,
@@ -58,18 +60,18 @@ impl XdmaBackend {
         peers: &Peers,
     ) -> std::result::Result<Arc<XdmaBoard>, XdmaError> {
         let bad = || XdmaError::BadUri { rest: rest.into() };
-        let (name, is_vfio) = match rest.split_once('?') {
-            None | Some((_, "driver=vendor")) => (rest.split('?').next().unwrap_or(rest), false),
-            Some((name, "driver=vfio")) => (name, true),
-            Some(_) => return Err(bad()),
+        let (name, options) = rest.split_once('?').unwrap_or((rest, "driver=vendor"));
+        let drive: fn(Card) -> xdma::Result<Card> = match options {
+            "driver=vendor" => Ok,
+            "driver=vfio" => |card| card.vfio(),
+            "driver=vfio&iommu=none" | "iommu=none&driver=vfio" => |card| card.vfio_without_iommu(),
+            _ => return Err(bad()),
         };
-        let mut card = match name {
+        let card = match name {
             "auto" => self.machine.only_card()?,
             _ => self.machine.card(name.parse().map_err(|_| bad())?)?,
         };
-        if is_vfio {
-            card = card.vfio()?;
-        }
+        let card = drive(card)?;
         XdmaBoard::open_with(card, &self.locks, peers)
     }
 }

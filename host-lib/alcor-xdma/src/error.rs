@@ -14,7 +14,7 @@ pub enum XdmaError {
     /// The URI does not name a card.
     #[error(
         "`xdma:{rest}` names no card: write xdma:auto, or xdma:0000:3b:00.0, an address of lspci -D; \
-         add ?driver=vfio for a card that vfio-pci holds"
+         add ?driver=vfio for a card that vfio-pci holds, and &iommu=none on a machine without an IOMMU"
     )]
     BadUri {
         /// The part of the URI after the scheme.

@@ -24,7 +24,7 @@
 //! continue. The call returns an error if only a reset of the board helps: after an abort, after a
 //! run over several boards, or when an outstanding response of the rank never arrives.
 //!
-//! With `?driver=vfio`, one process owns all ranks of the card.
+//! With `?driver=vfio`, one process owns all ranks of the card. `&iommu=none` after it is for machines without an IOMMU.
 //!
 //! [`Ladder`] checks a new card, from the ID register to puts between cards.
 //!

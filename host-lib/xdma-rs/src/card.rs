@@ -10,7 +10,7 @@ use crate::engine::Driven;
 use crate::machine::{Machine, list, read};
 use crate::node::Node;
 use crate::nodes::{Nodes, Way};
-use crate::vfio::{self, Vfio};
+use crate::vfio::{self, Reach, Vfio};
 use crate::{
     At, Bar, BarOffset, C2h, DmaBuffer, DmaMemory, Doing, Error, Event, Function, H2c, PciAddress,
     Result,
@@ -187,7 +187,8 @@ impl Card {
     /// meanwhile. Transfers and interrupts are as with the vendor's driver.
     ///
     /// # Errors
-    /// [`Error::NotVfio`], [`Error::NoIommu`], [`Error::NotDriven`], [`Error::Node`].
+    /// [`Error::NotVfio`], [`Error::NoIommu`], [`Error::NoHostMemory`], [`Error::NotDriven`],
+    /// [`Error::Node`].
     ///
     /// # Examples
     /// ```no_run
@@ -201,13 +202,49 @@ impl Card {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn vfio(&self) -> Result<Card> {
-        let identity = (self.vendor, self.device);
+        self.through_vfio(Reach::Mapped)
+    }
+
+    /// Drives the card as [`Card::vfio`] does, on a machine without an IOMMU. **The card can then read and write all memory
+    /// of the machine**: a wrong descriptor, or a fault of the design, can destroy the memory of the kernel and of any
+    /// process.
+    ///
+    /// The parameter `enable_unsafe_noiommu_mode` of the module `vfio` must be set before `vfio-pci` takes the card, the
+    /// process must be root, and there must be free huge pages of 2 MiB: one for each channel and each ring, and one for each
+    /// [`Card::host_buffer`]. Longer buffers don't exist.
+    ///
+    /// # Errors
+    /// The errors of [`Card::vfio`]; [`Error::HasIommu`], [`Error::NoGroup`], [`Error::NoHostMemory`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use xdma::{CardAddr, Machine};
+    ///
+    /// // modprobe vfio enable_unsafe_noiommu_mode=1
+    /// // echo 64 > /proc/sys/vm/nr_hugepages
+    /// // echo vfio-pci > /sys/bus/pci/devices/0000:3b:00.0/driver_override
+    /// // echo 0000:3b:00.0 > /sys/bus/pci/drivers_probe
+    /// let card = Machine::local().card("0000:3b:00.0".parse()?)?.vfio_without_iommu()?;
+    /// card.h2c(0)?.write(CardAddr(0x1000), &[1, 2, 3])?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn vfio_without_iommu(&self) -> Result<Card> {
+        self.through_vfio(Reach::All)
+    }
+
+    fn through_vfio(&self, reach: Reach) -> Result<Card> {
+        let (address, identity) = (self.address, (self.vendor, self.device));
         match &self.driver {
             Driver::Other(name) if name == VFIO => {
                 let dev = self.machine.dev();
-                let function = Vfio::open(self.address, identity, &self.folder, dev)?;
+                let function = Vfio::open(address, identity, &self.folder, dev, reach)?;
                 Card::driven(&self.machine, Arc::new(function), vfio::LIMIT)
             }
+            // vfio-pci takes no function without a group.
+            Driver::None if vfio::lacks_group(&self.folder) => Err(match reach {
+                Reach::Mapped => Error::NoIommu { address },
+                Reach::All => Error::NoGroup { address },
+            }),
             driver => Err(Error::NotVfio {
                 address: self.address,
                 driver: driver.clone(),
@@ -221,7 +258,7 @@ impl Card {
     ///
     /// # Errors
     /// [`Error::NotDriven`] when the function has no XDMA core, or an engine of the core does not
-    /// stop.
+    /// stop. [`Error::NoHostMemory`].
     ///
     /// # Examples
     /// [`Function`] has a whole one.
@@ -238,7 +275,12 @@ impl Card {
         let address = function.address();
         let (vendor, device) = function.identity();
         let driven = Driven::new(Arc::clone(&function), limit);
-        let driven = driven.map_err(|source| Error::NotDriven { address, source })?;
+        let driven = driven.map_err(|source| match source.kind() {
+            io::ErrorKind::OutOfMemory | io::ErrorKind::PermissionDenied => {
+                Error::NoHostMemory { address, source }
+            }
+            _ => Error::NotDriven { address, source },
+        })?;
         Ok(Card {
             machine: machine.clone(),
             address,

@@ -166,8 +166,12 @@ impl Driven {
         Ok(memory)
     }
 
-    /// Allocates memory for the program's data. `None` if the program reaches such memory by calls only.
+    /// Allocates memory for the program's data. `None` if the program reaches such memory by calls only, or if the memory
+    /// can't be that long.
     pub(crate) fn buffer(&self, bytes: usize) -> io::Result<Option<DmaBuffer>> {
+        if bytes > self.function.longest_memory() {
+            return Ok(None);
+        }
         let memory = self.function.memory(bytes.max(1))?;
         Ok(self.buffers.add(memory.into(), bytes))
     }

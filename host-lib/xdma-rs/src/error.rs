@@ -50,12 +50,41 @@ pub enum Error {
     },
     /// The function is behind no IOMMU.
     #[error(
-        "{address} is in no IOMMU group, so it can't be driven safely from user space; enable the \
-         IOMMU (intel_iommu=on, amd_iommu=on) and boot again"
+        "{address} is behind no IOMMU, so it can't be driven safely from user space; enable the \
+         IOMMU (intel_iommu=on, amd_iommu=on) and boot again; or give the card access to all memory of \
+         the machine (Card::vfio_without_iommu, or iommu=none in a URI of Alcor)"
     )]
     NoIommu {
         /// The card.
         address: PciAddress,
+    },
+    /// The function is behind an IOMMU, and was to be driven without one.
+    #[error(
+        "{address} is behind an IOMMU, so it can't be driven without one; use Card::vfio, or leave out \
+         iommu=none in a URI of Alcor"
+    )]
+    HasIommu {
+        /// The card.
+        address: PciAddress,
+    },
+    /// VFIO has no group for a function without an IOMMU.
+    #[error(
+        "VFIO does not take {address} without an IOMMU; write 1 to \
+         /sys/module/vfio/parameters/enable_unsafe_noiommu_mode, vfio-pci to driver_override of the function, \
+         and its address to drivers_probe; a kernel without this parameter is built without \
+         CONFIG_VFIO_NOIOMMU"
+    )]
+    NoGroup {
+        /// The card.
+        address: PciAddress,
+    },
+    /// Host memory for a function that this process drives can't be had.
+    #[error("no host memory for {address}: {source}")]
+    NoHostMemory {
+        /// The card.
+        address: PciAddress,
+        /// The reason.
+        source: io::Error,
     },
     /// The function can't be driven from user space.
     #[error(

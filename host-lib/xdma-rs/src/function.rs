@@ -76,6 +76,11 @@ pub trait Function: Debug + Send + Sync {
     /// The system's error.
     fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>>;
 
+    /// Upper bound on the bytes of one [`Function::memory`]. The default is no bound.
+    fn longest_memory(&self) -> usize {
+        usize::MAX
+    }
+
     /// Returns whether the system asks the process to let the function go: the card is being removed, or the driver is
     /// being unbound. Stays true. The driver asks before each transfer and in each wait. The default is false.
     fn is_asked_back(&self) -> bool {

@@ -1,4 +1,4 @@
-//! A PCI function through the kernel's VFIO: the driver `vfio-pci` and an IOMMU.
+//! A PCI function through the kernel's VFIO: the driver `vfio-pci` with an IOMMU, or without one by request.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
@@ -23,7 +23,10 @@ const CONTAINER: &str = "/dev/vfio/vfio";
 /// Version of the interface.
 const API: i32 = 0;
 /// The IOMMU interface with mappings of any pages.
-const TYPE1_V2: nix::libc::c_ulong = 3;
+const TYPE1_V2: i32 = 3;
+/// The interface without an IOMMU, and the name of such groups.
+const NO_IOMMU: i32 = 8;
+const NO_IOMMU_NAME: &str = "vfio-noiommu";
 /// Region of configuration space.
 const CONFIG: u32 = 7;
 /// Interrupts by MSI-X.
@@ -39,6 +42,14 @@ const MEMORY_AND_MASTER: u16 = 0b110;
 const FIRST_ADDRESS: u64 = 1 << 32;
 /// Alignment of the addresses for DMA.
 const PAGE: usize = 4096;
+/// Bytes of a huge page, and their logarithm.
+const HUGE_PAGE: usize = 1 << HUGE_PAGE_BITS;
+const HUGE_PAGE_BITS: u8 = 21;
+/// Physical page numbers of this process: an entry of 64 bits for each page of 4 KiB.
+const PAGE_MAP: &str = "/proc/self/pagemap";
+/// Bits of an entry: the page number, and whether the page is in memory.
+const PAGE_NUMBER: u64 = (1 << 55) - 1;
+const IS_PRESENT: u64 = 1 << 63;
 
 /// Requests of `linux/vfio.h`, and their arguments.
 mod request {
@@ -123,6 +134,15 @@ mod request {
     nix::ioctl_read_bad!(unmap_dma, number(14), Unmap);
 }
 
+/// Whether an IOMMU limits the memory that a card reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The card reaches memory that the process maps for it.
+    Mapped,
+    /// The card reaches all memory of the machine.
+    All,
+}
+
 /// The default time limit of a transfer, as in the vendor's driver.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
@@ -133,11 +153,12 @@ pub(crate) struct Vfio {
     folder: PathBuf,
     bars: [(u64, u64); 6],
     device: File,
-    container: Arc<Container>,
+    /// The address space of the function, unless the function reaches all memory.
+    container: Option<Arc<Container>>,
     events: Vec<Arc<EventFd>>,
     request: Request,
     /// Keeps the function's group in the container.
-    _group: File,
+    _group: (File, File),
 }
 
 impl fmt::Debug for Vfio {
@@ -146,6 +167,25 @@ impl fmt::Debug for Vfio {
             .field("address", &self.address)
             .finish_non_exhaustive()
     }
+}
+
+/// The physical address of a page of this process.
+fn physical(at: u64) -> io::Result<u64> {
+    let mut entry = [0; 8];
+    let map = File::open(PAGE_MAP)?;
+    map.read_exact_at(&mut entry, at / PAGE as u64 * size_of::<u64>() as u64)?;
+    address_of(u64::from_ne_bytes(entry)).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the kernel hides physical addresses from this process: run as root (CAP_SYS_ADMIN)",
+        )
+    })
+}
+
+/// The physical address in an entry of the page map. Processes without the right to see it find page 0.
+fn address_of(entry: u64) -> Option<u64> {
+    let page = entry & PAGE_NUMBER;
+    (entry & IS_PRESENT != 0 && page != 0).then_some(page * PAGE as u64)
 }
 
 /// The address space of the function.
@@ -157,20 +197,26 @@ struct Container {
 impl Vfio {
     /// Opens the function, whose folder in sysfs is `folder`, and makes it bus master. The kernel
     /// resets the function.
+    ///
+    /// The function has the reach that the caller asks for, or the call fails.
     pub(crate) fn open(
         address: PciAddress,
         identity: (u16, u16),
         folder: &Path,
         dev: &Path,
+        reach: Reach,
     ) -> Result<Vfio> {
-        let Some(group) = fs::read_link(folder.join("iommu_group"))
-            .ok()
-            .and_then(|link| Some(link.file_name()?.to_owned()))
-        else {
-            return Err(Error::NoIommu { address });
+        let group = group(folder);
+        let path = match (&group, reach) {
+            (Some((number, Reach::Mapped)), Reach::Mapped) => number.clone(),
+            (Some((number, Reach::All)), Reach::All) => format!("noiommu-{number}"),
+            (Some((_, Reach::Mapped)), Reach::All) => return Err(Error::HasIommu { address }),
+            (Some((_, Reach::All)) | None, Reach::Mapped) => {
+                return Err(Error::NoIommu { address });
+            }
+            (None, Reach::All) => return Err(Error::NoGroup { address }),
         };
-        let vfio = dev.join("vfio");
-        let path = vfio.join(group);
+        let path = dev.join("vfio").join(path);
         let failed = |path: &Path, doing: Doing| {
             let node = path.to_owned();
             move |source: io::Error| Error::Node {
@@ -187,7 +233,7 @@ impl Vfio {
         let container_path = dev.join(CONTAINER.trim_start_matches("/dev/"));
         let container = open(&container_path)?;
         let group = open(&path)?;
-        let joined = join(&container, &group);
+        let joined = join(&container, &group, reach);
         joined.map_err(failed(&path, Doing::Open))?;
         let device = device(&group, address).map_err(failed(&path, Doing::Open))?;
         let set_up = || -> io::Result<Vfio> {
@@ -210,21 +256,43 @@ impl Vfio {
                 folder: folder.to_owned(),
                 bars,
                 device: device.try_clone()?,
-                container: Arc::new(Container {
-                    file: container.try_clone()?,
-                    next: AtomicU64::new(FIRST_ADDRESS),
-                }),
+                container: match reach {
+                    Reach::Mapped => Some(Arc::new(Container {
+                        file: container.try_clone()?,
+                        next: AtomicU64::new(FIRST_ADDRESS),
+                    })),
+                    Reach::All => None,
+                },
                 events: vectors,
                 request,
-                _group: group.try_clone()?,
+                _group: (container.try_clone()?, group.try_clone()?),
             })
         };
         set_up().map_err(failed(&path, Doing::Open))
     }
 }
 
+/// The number of the function's group, and whether an IOMMU is behind the group. VFIO makes a group of its own for a
+/// function without an IOMMU if its module permits the use of such functions.
+fn group(folder: &Path) -> Option<(String, Reach)> {
+    let link = folder.join("iommu_group");
+    let number = fs::read_link(&link).ok()?;
+    let name = fs::read_to_string(link.join("name")).unwrap_or_default();
+    let reach = if name.trim() == NO_IOMMU_NAME {
+        Reach::All
+    } else {
+        Reach::Mapped
+    };
+    Some((number.file_name()?.to_string_lossy().into_owned(), reach))
+}
+
+/// Returns whether a function without a driver has no IOMMU group, which is why `vfio-pci` does not take the function.
+pub(crate) fn lacks_group(folder: &Path) -> bool {
+    group(folder).is_none()
+}
+
 /// Puts the group into the container, and makes the container an address space.
-fn join(container: &File, group: &File) -> io::Result<()> {
+fn join(container: &File, group: &File, reach: Reach) -> io::Result<()> {
     // SAFETY: the request takes no argument.
     let api = unsafe { request::api_version(container.as_raw_fd()) }?;
     if api != API {
@@ -246,8 +314,12 @@ fn join(container: &File, group: &File) -> io::Result<()> {
     let file = container.as_raw_fd();
     // SAFETY: the request reads one int, which outlives the call.
     unsafe { request::set_container(group.as_raw_fd(), &raw const file) }?;
+    let interface = match reach {
+        Reach::Mapped => TYPE1_V2,
+        Reach::All => NO_IOMMU,
+    };
     // SAFETY: the argument is a number.
-    unsafe { request::set_iommu(container.as_raw_fd(), TYPE1_V2 as i32) }?;
+    unsafe { request::set_iommu(container.as_raw_fd(), interface) }?;
     Ok(())
 }
 
@@ -376,7 +448,17 @@ impl Function for Vfio {
     }
 
     fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {
-        Ok(Box::new(Pages::new(&self.container, bytes)?))
+        Ok(Box::new(match &self.container {
+            Some(container) => Pages::new(container, bytes)?,
+            None => Pages::huge(bytes)?,
+        }))
+    }
+
+    fn longest_memory(&self) -> usize {
+        match self.container {
+            Some(_) => usize::MAX,
+            None => HUGE_PAGE,
+        }
     }
 
     fn is_asked_back(&self) -> bool {
@@ -389,11 +471,12 @@ impl Function for Vfio {
     }
 }
 
-/// Pages that are mapped for the function.
+/// Pages that the function reaches.
 struct Pages {
     memory: MmapRaw,
     address: u64,
-    container: Arc<Container>,
+    /// The address space in which the pages are mapped; `None` if the address is physical.
+    container: Option<Arc<Container>>,
 }
 
 impl Pages {
@@ -415,7 +498,37 @@ impl Pages {
         Ok(Pages {
             memory,
             address,
-            container: Arc::clone(container),
+            container: Some(Arc::clone(container)),
+        })
+    }
+
+    /// A huge page: contiguous memory that the kernel does not swap, and that goes back to the pool of huge pages after
+    /// the end of the process.
+    fn huge(bytes: usize) -> io::Result<Pages> {
+        if bytes > HUGE_PAGE {
+            return Err(io::Error::new(
+                io::ErrorKind::OutOfMemory,
+                "memory without an IOMMU is a huge page of 2 MiB at most",
+            ));
+        }
+        let mut options = MmapOptions::new();
+        options.len(HUGE_PAGE).huge(Some(HUGE_PAGE_BITS)).populate();
+        let memory = options.map_anon().map_err(|error| {
+            let text = format!(
+                "no huge page of 2 MiB is free ({error}): as root, write a number such as 64 to \
+                 /proc/sys/vm/nr_hugepages"
+            );
+            io::Error::new(io::ErrorKind::OutOfMemory, text)
+        })?;
+        let memory = MmapRaw::from(memory);
+        memory.lock()?;
+        // After a fork, the next write of this process would move the data to another page.
+        memory.advise(Advice::DontFork)?;
+        let address = physical(memory.as_ptr() as u64)?;
+        Ok(Pages {
+            memory,
+            address,
+            container: None,
         })
     }
 
@@ -434,13 +547,17 @@ impl Drop for Pages {
 
 impl DmaMemory for Pages {
     fn revoke(&self) {
+        // Nothing takes memory from a function that reaches all memory.
+        let Some(container) = &self.container else {
+            return;
+        };
         let mut unmap = request::Unmap {
             size: size_of::<request::Unmap>() as u32,
             address: self.address,
             bytes: self.memory.len() as u64,
             ..Default::default()
         };
-        let container = self.container.file.as_raw_fd();
+        let container = container.file.as_raw_fd();
         // SAFETY: the request reads and writes `unmap`, which outlives the call. If it fails, the
         // kernel keeps the pages of the mapping until the container is closed.
         let _ = unsafe { request::unmap_dma(container, &raw mut unmap) };
@@ -499,5 +616,26 @@ impl EventNode for Interrupt {
         self.0.read()?;
         buffer.copy_from_slice(&1_u32.to_le_bytes());
         Ok(4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HUGE_PAGE, Pages, address_of};
+
+    #[test]
+    fn hidden_and_absent_pages_have_no_address() {
+        let present = 1 << 63;
+        assert_eq!(address_of(present | 0x12_3456), Some(0x1_2345_6000));
+        // Bits 55 to 62 are flags.
+        assert_eq!(address_of(present | 0xff << 55 | 7), Some(0x7000));
+        assert_eq!(address_of(present), None, "hidden");
+        assert_eq!(address_of(7), None, "absent");
+    }
+
+    #[test]
+    fn memory_without_an_iommu_is_a_huge_page_at_most() {
+        let error = Pages::huge(HUGE_PAGE + 1).err().expect("too long");
+        assert!(error.to_string().contains("2 MiB at most"), "{error}");
     }
 }

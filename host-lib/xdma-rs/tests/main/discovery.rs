@@ -148,26 +148,38 @@ fn another_driver_is_an_error_with_a_remedy() {
 #[test]
 fn a_card_that_vfio_cannot_open_is_an_error_with_a_remedy() {
     let standin = standin(Shape::default());
-    let vfio = || {
+    let card = || {
         let nodes = Arc::new(xdma::nodes::System);
         let machine = Machine::at(standin.sys(), standin.sys().join("dev"), nodes);
-        let card = machine.only_card().expect("the card");
-        card.vfio().expect_err("no VFIO")
+        machine.only_card().expect("the card")
     };
+    let vfio = || card().vfio().expect_err("no VFIO");
+    let without_iommu = || card().vfio_without_iommu().expect_err("no VFIO");
     let error = vfio();
     assert!(
         matches!(&error, Error::NotVfio { driver, .. } if driver.is_xdma()),
         "{error}"
     );
     assert!(error.to_string().contains("driver_override"), "{error}");
+    assert!(matches!(without_iommu(), Error::NotVfio { .. }));
     let link = folder(&standin).join("driver");
     fs::remove_file(&link).expect("a link");
+    // vfio-pci has not taken a card without a group.
+    assert!(matches!(vfio(), Error::NoIommu { .. }));
+    let error = without_iommu();
+    assert!(matches!(error, Error::NoGroup { .. }), "{error}");
+    let advice = "enable_unsafe_noiommu_mode";
+    assert!(error.to_string().contains(advice), "{error}");
     symlink("../../drivers/vfio-pci", &link).expect("a link");
     let error = vfio();
     assert!(matches!(error, Error::NoIommu { .. }), "{error}");
     assert!(error.to_string().contains("intel_iommu=on"), "{error}");
+    assert!(error.to_string().contains("iommu=none"), "{error}");
+    assert!(matches!(without_iommu(), Error::NoGroup { .. }));
     let group = folder(&standin).join("iommu_group");
     symlink("../../../kernel/iommu_groups/7", &group).expect("a link");
+    let error = without_iommu();
+    assert!(matches!(error, Error::HasIommu { .. }), "{error}");
     let error = vfio();
     let text = error.to_string();
     assert!(
@@ -186,6 +198,15 @@ fn a_card_that_vfio_cannot_open_is_an_error_with_a_remedy() {
         text.contains("dev/vfio/7") && text.contains("Inappropriate ioctl"),
         "{text}"
     );
+    // A group that VFIO has made for a card without an IOMMU.
+    fs::remove_file(&group).expect("a link");
+    let groups = standin.sys().join("7");
+    fs::create_dir_all(&groups).expect("a folder");
+    fs::write(groups.join("name"), "vfio-noiommu\n").expect("a file");
+    symlink(&groups, &group).expect("a link");
+    assert!(matches!(vfio(), Error::NoIommu { .. }));
+    let text = without_iommu().to_string();
+    assert!(text.contains("dev/vfio/noiommu-7"), "{text}");
 }
 
 #[test]
