@@ -379,11 +379,14 @@ fn operations_behind_pcie_are_as_measured() {
     let text = format!("a put takes {:.1} cycles", stream.expect("a figure"));
     assert!(README.contains(&text), "README: {text}");
     for operation in ["put-8", "barrier", "send-recv-8", "allreduce-8"] {
-        for kind in ["loads", "interrupts"] {
+        for kind in ["loads", "interrupts", "calls"] {
             let none = format!("{operation}-{kind}");
             assert_eq!(figures[&none]["measured"].as_f64(), Some(0.0), "{none}");
         }
     }
+    let calls = figures["put-1MiB-calls"]["measured"].as_f64();
+    let text = format!("makes {} system calls", calls.expect("a figure"));
+    assert!(README.contains(&text), "README: {text}");
     let transfers = ["put-8", "barrier", "send-recv-8", "allreduce-8"]
         .map(|operation| figures[&format!("{operation}-transfers")]["measured"].as_f64());
     assert_eq!(transfers, [Some(0.0), Some(0.0), Some(0.5), Some(2.0)]);

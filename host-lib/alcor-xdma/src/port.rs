@@ -9,7 +9,7 @@ use alcor::{
 };
 use alcor_abi::board::{CYCLE_HI, CYCLE_LO};
 use alcor_abi::rank::{CAUSES, HOST_RING, IRQ_ENABLE, RANK_RESET, causes, rank_reset};
-use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, LINE_BYTES, MEMORY_BAR_LOADS, MEMORY_BAR_WRITE};
+use alcor_abi::{COPY_CHANNEL, CQ_ENTRY_BYTES, LINE_BYTES, MEMORY_BAR_LOADS, is_bar_write};
 use xdma::{Bar, BarOffset, C2h, Card, CardAddr, CardLock, DmaBuffer, Event, H2c, Pinned};
 
 use crate::board::{XdmaBoard, place};
@@ -315,10 +315,9 @@ impl Port for XdmaPort {
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
         let to = self.place_of(at, data.len())?;
         self.send_held()?;
-        let is_short = data.len() <= MEMORY_BAR_WRITE
-            && data.len().is_multiple_of(4)
-            && at.0.is_multiple_of(4);
-        if is_short && let Some(memory) = &self.memory {
+        if is_bar_write(at.0, data.len())
+            && let Some(memory) = &self.memory
+        {
             self.checked(memory.write(BarOffset(u64::from(at.0)), data))?;
             self.has_posted = true;
             return Ok(());

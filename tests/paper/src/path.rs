@@ -11,6 +11,8 @@ use alcor::{
     PageOffset, Port, PortLayer, Rank, Result, Rights, Wake,
 };
 
+use alcor_abi::{MEMORY_BAR_LINE, is_bar_read, is_bar_write};
+
 use crate::report::Row;
 use crate::rma::MeasureError;
 
@@ -19,6 +21,11 @@ pub(crate) const ROUNDS: u64 = 4;
 /// Bytes of a long put.
 const LONG: usize = 1 << 20;
 
+/// Bytes that a channel of a card moves by one call.
+const PIECE: usize = 1 << 20;
+/// Number of fields of [`Counts`].
+const KINDS: usize = 5;
+
 /// Accesses of rank 0 to its board.
 #[derive(Debug, Default)]
 struct Counts {
@@ -26,12 +33,33 @@ struct Counts {
     stores: AtomicU64,
     transfers: AtomicU64,
     interrupts: AtomicU64,
+    /// Calls of the system that a card with the vendor's driver would need.
+    calls: AtomicU64,
 }
 
 impl Counts {
-    fn read(&self) -> [u64; 4] {
-        [&self.loads, &self.stores, &self.transfers, &self.interrupts]
-            .map(|count| count.load(Relaxed))
+    fn read(&self) -> [u64; KINDS] {
+        let Counts {
+            loads,
+            stores,
+            transfers,
+            interrupts,
+            calls,
+        } = self;
+        [loads, stores, transfers, interrupts, calls].map(|count| count.load(Relaxed))
+    }
+
+    /// Counts a transfer. One that is too long for the memory BAR goes through a node of the driver, a call for each
+    /// [`PIECE`].
+    fn count_transfer(&self, bytes: usize, is_by_bar: bool) {
+        self.transfers.fetch_add(1, Relaxed);
+        self.count_dma(bytes, is_by_bar);
+    }
+
+    fn count_dma(&self, bytes: usize, is_by_bar: bool) {
+        if !is_by_bar {
+            self.calls.fetch_add(bytes.div_ceil(PIECE) as u64, Relaxed);
+        }
     }
 
     fn count_wake(&self, wake: Option<Wake>) {
@@ -46,7 +74,7 @@ impl Counts {
 struct Work {
     cycles: u64,
     /// As [`Counts`].
-    accesses: [u64; 4],
+    accesses: [u64; KINDS],
 }
 
 impl Work {
@@ -74,6 +102,10 @@ impl Work {
             ("stores", "of registers"),
             ("transfers", "of node memory, through the BAR or by DMA"),
             ("interrupts", "of rank 0"),
+            (
+                "calls",
+                "system calls that a card with the vendor's driver would need",
+            ),
         ];
         let counts = self.accesses;
         names
@@ -132,19 +164,30 @@ impl PortLayer for CountedPort {
         self.below.read_board32(offset)
     }
 
+    fn write_ahead(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
+        // An upper bound: a command line takes short data of any length.
+        self.counts
+            .count_dma(data.len(), is_bar_write(at.0, data.len()));
+        self.below.write_ahead(at, data)
+    }
+
     fn write_memory(&mut self, at: NodeAddr, data: &[u8]) -> Result<()> {
-        self.counts.transfers.fetch_add(1, Relaxed);
+        let is_by_bar = is_bar_write(at.0, data.len());
+        self.counts.count_transfer(data.len(), is_by_bar);
         self.below.write_memory(at, data)
     }
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
-        self.counts.transfers.fetch_add(1, Relaxed);
+        let is_by_bar = is_bar_read(at.0, data.len(), MEMORY_BAR_LINE);
+        self.counts.count_transfer(data.len(), is_by_bar);
         self.below.read_memory(at, data)
     }
 
+    /// A wait that is longer than a spin sleeps: a call polls the event of the rank, and another one takes the event.
     fn wait(&mut self, awaited: Causes, deadline: Cycle) -> Result<Wake> {
         let wake = self.below.wait(awaited, deadline)?;
         self.counts.count_wake(Some(wake));
+        self.counts.calls.fetch_add(2, Relaxed);
         Ok(wake)
     }
 
@@ -204,7 +247,12 @@ pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, Measure
         );
         rows.extend(trips.rows("send-recv-8", 2));
         if job.info().node_bytes as usize >= 3 * LONG {
-            rows.push(long_row("put-1MiB-GBps", &job)?);
+            let (row, calls) = long_row("put-1MiB-GBps", &job, &counts)?;
+            rows.push(row);
+            rows.push(
+                Row::new("put-1MiB-calls", calls as f64)
+                    .note("system calls that a card with the vendor's driver would need"),
+            );
         }
     } else {
         let reduced = job.run(ranks, |rank| allreduces(rank, &counts))?[0];
@@ -222,30 +270,38 @@ pub fn rows(boards: impl Into<Cluster>) -> std::result::Result<Vec<Row>, Measure
 /// # Errors
 /// As [`rows`].
 pub fn long_put(name: &str, boards: impl Into<Cluster>) -> std::result::Result<Row, MeasureError> {
-    long_row(name, &Job::new(boards)?)
+    let (row, _) = long_row(name, &Job::new(boards)?, &Counts::default())?;
+    Ok(row)
 }
 
-fn long_row(name: &str, job: &Job) -> std::result::Result<Row, MeasureError> {
+/// The row, and the system calls of the put.
+fn long_row(
+    name: &str,
+    job: &Job,
+    counts: &Counts,
+) -> std::result::Result<(Row, u64), MeasureError> {
     let khz = f64::from(job.info().clock_khz);
-    let cycles = job.run(2, |rank| {
+    let (cycles, calls) = job.run(2, |rank| {
         let target = rank.alloc::<u8>(LONG)?;
         let window = rank.register(&target, Rights::ALL)?;
         rank.barrier()?;
         let data: Vec<u8> = (0..LONG).map(|at| (at / 7) as u8).collect();
-        let began = rank.now()?;
+        let (began, before) = (rank.now()?, counts.calls.load(Relaxed));
         if rank.pid() == GlobalRank(0) {
             rank.put(&window, GlobalRank(1), 0, &data[..])?;
         }
+        let calls = counts.calls.load(Relaxed) - before;
         let cycles = rank.now()?.0 - began.0;
         rank.barrier()?;
         if rank.pid() == GlobalRank(1) {
             check("put of 1 MiB", rank.read_vec(&target)? == data)?;
         }
-        Ok(cycles)
+        Ok((cycles, calls))
     })?[0];
     let seconds = cycles as f64 / (khz * 1e3);
-    Ok(Row::new(name, LONG as f64 / seconds / 1e9)
-        .note("from host memory to another rank of the board"))
+    let row = Row::new(name, LONG as f64 / seconds / 1e9)
+        .note("from host memory to another rank of the board");
+    Ok((row, calls))
 }
 
 pub(crate) fn check(what: &str, holds: bool) -> Result<()> {
