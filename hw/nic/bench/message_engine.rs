@@ -2062,6 +2062,67 @@ fn random(shape: Shape, rounds: u64) {
     assert!(found.iter().all(is_often), "{found:?}");
 }
 
+/// Matches count as those of the unit or of the walk. With the lowest threshold, every entry is moved
+/// into the unit; with the highest threshold, none is.
+#[test]
+fn message_engine_counts() {
+    for shape in [TINY, SMALL] {
+        let mut bench = Bench::new(shape, "message_engine_counts");
+        let mut counts = [0; 4];
+        for (round, by_walk) in [true, false, false, true, false].into_iter().enumerate() {
+            let threshold = if by_walk { NEVER } else { 0 };
+            for register in [rank::POSTED_THRESHOLD, rank::UNEXPECTED_THRESHOLD] {
+                bench.register(register, threshold);
+            }
+            bench.settle();
+            let receive = Command {
+                op: Op::Receive,
+                source: None,
+                context: PLAIN.context,
+                tag: None,
+                address: 64,
+                capacity: 8,
+                id: round as u16,
+                defer: false,
+            };
+            let message = Message {
+                announce: false,
+                ..PLAIN
+            };
+            for is_posted in [true, false] {
+                // The entry is appended, and moved into the unit after some idle cycles.
+                if is_posted {
+                    bench.commands.push(receive);
+                } else {
+                    bench.arrivals.push(message);
+                }
+                bench.settle();
+                for _ in 0..60 {
+                    bench.cycle();
+                }
+                if is_posted {
+                    bench.arrivals.push(message);
+                } else {
+                    bench.commands.push(receive);
+                }
+                bench.settle();
+                counts[2 * usize::from(!is_posted) + usize::from(by_walk)] += 1;
+                let found = [
+                    rank::POSTED_BY_UNIT,
+                    rank::POSTED_BY_WALK,
+                    rank::UNEXPECTED_BY_UNIT,
+                    rank::UNEXPECTED_BY_WALK,
+                ]
+                .map(|register| bench.read(register));
+                assert_eq!(
+                    found, counts,
+                    "round {round}, posted: {is_posted}, {shape:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn message_engine_random() {
     random(SMALL, soak(600));
