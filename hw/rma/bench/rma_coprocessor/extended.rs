@@ -351,7 +351,7 @@ pub(super) fn cut_headers(config: Config) {
         (REQUEST, vec![head(PacketType::Xput, 0), 0, 7 << 16 | 4]),
         (REQUEST, vec![head(PacketType::Xget, 0), 0, 7 << 16 | 4, 0]),
     ];
-    let next = vec![head(PacketType::Xdata, 0), base + 8, 9 << 16 | 4];
+    let next = [head(PacketType::Xdata, 0), base + 8, 9 << 16 | 4];
     let mut word = 0;
     for (plane, packet) in packets {
         for count in 1..packet.len() {
