@@ -26,10 +26,10 @@ fn match_store_waves() {
         dut.clock();
     }
     dut.drive("descriptor_write_i", 1, 0, false);
-    // By port: cycle, kind, pair, match bits, id.
-    let mut ports: [&[(usize, u64, u64, u64, u64)]; 2] = [
-        &[(7, MESSAGE, 0, 5, 1)],
-        &[(1, RECEIVE, 0, 5, 8), (7, RECEIVE, 1, 6, 9)],
+    // By port: cycle; kind, pair, match bits, id.
+    let mut ports: [&[(usize, [u64; 4])]; 2] = [
+        &[(7, [MESSAGE, 0, 5, 1])],
+        &[(1, [RECEIVE, 0, 5, 8]), (7, [RECEIVE, 1, 6, 9])],
     ];
     Waves::new("match", "store").scale(2).record(
         &mut dut,
@@ -39,7 +39,7 @@ fn match_store_waves() {
             for (port, left) in ports.iter_mut().enumerate() {
                 let now = left.first().filter(|op| op.0 <= cycle).copied();
                 dut.drive("op_valid_i", 2, port, now.is_some());
-                if let Some((_, kind, pair, bits, id)) = now {
+                if let Some((_, [kind, pair, bits, id])) = now {
                     dut.drive("op_kind_i", 2, port, kind);
                     dut.drive("op_pair_i", 2, port, pair);
                     dut.drive("op_match_i", 4, 2 * port, bits);

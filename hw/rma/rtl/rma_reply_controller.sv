@@ -227,8 +227,9 @@ module rma_reply_controller #(
       end
 
       Old: begin
-        answered_valid_o = head_valid_i;
-        take             = answered_ready_i;
+        // Of an old value that is cut off, there is no completion.
+        answered_valid_o = head_valid_i && !head_cut_i;
+        take             = answered_ready_i || head_cut_i;
         if (head_valid_i && answered_ready_i) state_d = Idle;
       end
 

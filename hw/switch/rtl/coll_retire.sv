@@ -81,7 +81,8 @@ module coll_retire #(
         end
       end
       Drain: begin
-        if (!busy_i) begin
+        // In the first cycle, a row whose write was taken in the last cycle of Run may still change.
+        if (!busy_i && count_q != '0) begin
           retires = write_q || cancels;
           state_d = retires ? Settle : Run;
         end

@@ -356,12 +356,6 @@ pub(super) fn cut_headers(config: Config) {
     for (plane, packet) in packets {
         for count in 1..packet.len() {
             for end in [End::Last, End::Cut] {
-                // The controller takes a beat that cuts an old value off for the last word of the
-                // value, and the command ends with ST_OK: a fault of rma_reply_controller.sv.
-                let is_old = is_set(x_old::ATOMIC, packet[0]) && plane == REPLY;
-                if is_old && matches!(end, End::Cut) && count + 1 == packet.len() {
-                    continue;
-                }
                 bench.set_paces();
                 let beats = |words: &[u32], end: End| -> Vec<_> {
                     let last = words.len() - 1;
