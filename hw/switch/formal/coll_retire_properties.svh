@@ -66,7 +66,7 @@
   // Invariants of the induction.
   logic f_settles;
   assign f_settles = f_state_q <= 8'(Settling) ? f_state_q == 8'(count_q) : settled;
-  `ALCOR_IMPLIES(p_count, state_q != Run && state_q != Drain, f_settles)
+  `ALCOR_IMPLIES(p_count, state_q != Run, f_settles)
   `ALCOR_ASSERT(p_pause, pause_o ? state_q == Drain || state_q == Settle : state_q != Drain)
   `ALCOR_ASSERT(p_rest, rest_q <= RestW'(REST) && (pause_o || f_rest_q + 8'(rest_q) >= 8'(REST)))
   `ALCOR_ASSERT(p_rested, f_rest_q <= 8'(REST) && (!pause_o || f_past_pause_q || f_rest_q == 8'(REST)))
