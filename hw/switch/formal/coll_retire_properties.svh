@@ -57,6 +57,11 @@
   // No row is taken out of use twice.
   `ALCOR_IMPLIES(p_closed_once, f_closes, !f_closed_q)
   `ALCOR_IMPLIES(p_cancelled_once, f_retired && !write_q, !f_old_q)
+  // A row whose write was taken in the last cycle of Run changes in the cycle behind.
+  logic f_ran_q;
+  always_ff @(posedge clk_i) f_ran_q <= state_q == Run;
+  `ALCOR_IMPLIES(p_behind_run, f_ran_q, !retire_o.valid)
+  `ALCOR_IMPLIES(p_ran, f_ran_q && state_q != Run, count_q == '0)
   // The row has no phit under way.
   `ALCOR_IMPLIES(p_drained, f_retired, pause_o ? !busy_i : write_q && !under_way_i[f_row])
   // No row is written while a row is taken out of use; two pauses have a rest period between them.
