@@ -215,7 +215,9 @@ module rma_completion_queue #(
   end
 
   if (LATE) begin : g_late
-    always_ff @(posedge clk_i) state_o.head <= (rst_ni && !clear) ? head_q : '0;
+    logic [31:0] shown_q;
+    always_ff @(posedge clk_i) shown_q <= (rst_ni && !clear) ? head_q : '0;
+    assign state_o.head = shown_q;
   end else begin : g_at_once
     assign state_o.head = head_q;
   end
