@@ -38,6 +38,7 @@ pub const LINE_BYTES: u32 = 64;
 /// Maximum number of bytes that a host writes to node memory through the memory BAR. The DMA moves
 /// longer data.
 pub const MEMORY_BAR_WRITE: usize = 2048;
+
 /// Whether a host writes these bytes of node memory through the memory BAR, in a design that has one.
 ///
 /// # Examples
@@ -56,19 +57,6 @@ pub const MEMORY_BAR_LOADS: usize = 2;
 /// Bytes of the widest load or store through the memory BAR, aligned to this number: a register of
 /// AVX-512.
 pub const MEMORY_BAR_LINE: usize = 64;
-
-/// Whether a host reads these bytes of node memory through the memory BAR, by loads of `width` bytes.
-///
-/// # Examples
-/// ```
-/// use alcor_abi::is_bar_read;
-/// assert!(is_bar_read(0x20, 96, 64) && !is_bar_read(0x20, 97, 64) && !is_bar_read(0, 64, 16));
-/// ```
-#[must_use]
-pub const fn is_bar_read(at: u32, bytes: usize, width: usize) -> bool {
-    let at = at as usize;
-    (at + bytes).div_ceil(width) - at / width <= MEMORY_BAR_LOADS
-}
 /// The channel of XDMA from the card to the host that copies completions. It has no other transfers.
 pub const COPY_CHANNEL: u32 = 1;
 

@@ -20,6 +20,13 @@ use rand::seq::IndexedRandom;
 
 /// Maximum number of messages in flight directly into receive buffers, without a fragment; also of
 /// copies and fetches.
+/// Registers of matches, by the queue and by the finder.
+const MATCHES: [u32; 4] = [
+    rank::POSTED_BY_UNIT,
+    rank::POSTED_BY_WALK,
+    rank::UNEXPECTED_BY_UNIT,
+    rank::UNEXPECTED_BY_WALK,
+];
 const UNDER_WAY: usize = 8;
 /// Threshold at which the unit is never used, and quota without effect.
 const NEVER: u32 = 0xffff;
@@ -1930,13 +1937,7 @@ impl Bench {
             });
             self.settle();
         }
-        let found: [u64; 4] = [
-            rank::POSTED_BY_UNIT,
-            rank::POSTED_BY_WALK,
-            rank::UNEXPECTED_BY_UNIT,
-            rank::UNEXPECTED_BY_WALK,
-        ]
-        .map(|register| self.read(register).into());
+        let found: [u64; 4] = MATCHES.map(|register| self.read(register).into());
         assert_eq!(
             (found[0] + found[1], found[2] + found[3]),
             (self.tally.by_message, self.tally.by_receive)
@@ -2048,13 +2049,7 @@ fn random(shape: Shape, rounds: u64) {
         shape.depth <= UNDER_WAY || tally.direct_limit > rounds / 20,
         "{tally:?}"
     );
-    let found = [
-        rank::POSTED_BY_UNIT,
-        rank::POSTED_BY_WALK,
-        rank::UNEXPECTED_BY_UNIT,
-        rank::UNEXPECTED_BY_WALK,
-    ]
-    .map(|register| bench.read(register));
+    let found = MATCHES.map(|register| bench.read(register));
     // All matches with a match store count as those of the walk.
     let units = [0, 2].map(|unit| found[unit] > 0);
     assert_eq!(units, [shape.matchers == 0; 2], "{found:?}");
@@ -2107,13 +2102,7 @@ fn message_engine_counts() {
                 }
                 bench.settle();
                 counts[2 * usize::from(!is_posted) + usize::from(by_walk)] += 1;
-                let found = [
-                    rank::POSTED_BY_UNIT,
-                    rank::POSTED_BY_WALK,
-                    rank::UNEXPECTED_BY_UNIT,
-                    rank::UNEXPECTED_BY_WALK,
-                ]
-                .map(|register| bench.read(register));
+                let found = MATCHES.map(|register| bench.read(register));
                 assert_eq!(
                     found, counts,
                     "round {round}, posted: {is_posted}, {shape:?}"

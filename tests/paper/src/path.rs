@@ -11,7 +11,7 @@ use alcor::{
     PageOffset, Port, PortLayer, Rank, Result, Rights, Wake,
 };
 
-use alcor_abi::{MEMORY_BAR_LINE, is_bar_read, is_bar_write};
+use alcor_abi::{MEMORY_BAR_LINE, MEMORY_BAR_LOADS, is_bar_write};
 
 use crate::report::Row;
 use crate::rma::MeasureError;
@@ -178,7 +178,10 @@ impl PortLayer for CountedPort {
     }
 
     fn read_memory(&mut self, at: NodeAddr, data: &mut [u8]) -> Result<()> {
-        let is_by_bar = is_bar_read(at.0, data.len(), MEMORY_BAR_LINE);
+        // Loads of the widest registers, as in `Bar::loads` of the crate `xdma-rs`.
+        let (first, end) = (at.0 as usize, at.0 as usize + data.len());
+        let loads = end.div_ceil(MEMORY_BAR_LINE) - first / MEMORY_BAR_LINE;
+        let is_by_bar = loads <= MEMORY_BAR_LOADS;
         self.counts.count_transfer(data.len(), is_by_bar);
         self.below.read_memory(at, data)
     }

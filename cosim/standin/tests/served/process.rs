@@ -1,4 +1,6 @@
-//! A test that runs itself again in child processes with roles.
+//! A test that runs itself again in child processes with roles. Test programs of several crates have this file.
+
+#![allow(dead_code, reason = "each test program uses a part")]
 
 use std::env;
 use std::io::{BufRead, BufReader, Read};
@@ -42,9 +44,28 @@ impl Process {
         }
     }
 
-    pub fn kill(&mut self) {
+    /// Waits for a line behind any others, such as the progress of a model's build.
+    pub fn expect(&mut self, line: &str) {
+        let mut said = String::new();
+        while said.lines().next_back() != Some(line) {
+            let bytes = self.says.read_line(&mut said).expect("a line");
+            assert_ne!(
+                bytes, 0,
+                "the process ended without the line {line:?}: {said}"
+            );
+        }
+    }
+
+    /// Kills the process. Returns its output behind the lines that were read.
+    pub fn kill(mut self) -> String {
         self.child.kill().expect("it dies");
-        self.child.wait().expect("it is dead");
+        let mut said = String::new();
+        self.says.read_to_string(&mut said).expect("its output");
+        said
+    }
+
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("its state").is_none()
     }
 
     pub fn ends_well(self) {

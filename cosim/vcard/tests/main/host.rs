@@ -233,16 +233,17 @@ struct CardBar {
     bytes: usize,
 }
 
-impl CardBar {
-    fn read<const BYTES: usize>(&self, offset: usize) -> [u8; BYTES] {
-        let mut data = [0xff; BYTES];
-        if offset + BYTES <= self.bytes && !self.is_gone.load(Ordering::Relaxed) {
-            self.card
-                .read_bar(self.bar, self.first + offset as u64, &mut data);
-        }
-        data
+impl Access for CardBar {
+    fn bytes(&self) -> usize {
+        self.bytes
     }
-
+    fn read(&self, offset: usize, data: &mut [u8]) {
+        data.fill(0xff);
+        if offset + data.len() <= self.bytes && !self.is_gone.load(Ordering::Relaxed) {
+            self.card
+                .read_bar(self.bar, self.first + offset as u64, data);
+        }
+    }
     fn write(&self, offset: usize, data: &[u8]) {
         if offset + data.len() <= self.bytes && !self.is_gone.load(Ordering::Relaxed) {
             self.card
@@ -251,21 +252,39 @@ impl CardBar {
     }
 }
 
-impl Mapping for CardBar {
+/// Accesses to a BAR, of any length.
+pub trait Access: Send + Sync {
+    fn bytes(&self) -> usize;
+    fn read(&self, offset: usize, data: &mut [u8]);
+    fn write(&self, offset: usize, data: &[u8]);
+}
+
+/// The mapping of a BAR.
+pub struct ByBytes<A>(pub A);
+
+impl<A: Access> ByBytes<A> {
+    fn read<const BYTES: usize>(&self, offset: usize) -> [u8; BYTES] {
+        let mut data = [0; BYTES];
+        self.0.read(offset, &mut data);
+        data
+    }
+}
+
+impl<A: Access> Mapping for ByBytes<A> {
     fn bytes(&self) -> usize {
-        self.bytes
+        self.0.bytes()
     }
     fn read32(&self, offset: usize) -> u32 {
         u32::from_le_bytes(self.read(offset))
     }
     fn write32(&self, offset: usize, value: u32) {
-        self.write(offset, &value.to_le_bytes());
+        self.0.write(offset, &value.to_le_bytes());
     }
     fn read64(&self, offset: usize) -> u64 {
         u64::from_le_bytes(self.read(offset))
     }
     fn write64(&self, offset: usize, value: u64) {
-        self.write(offset, &value.to_le_bytes());
+        self.0.write(offset, &value.to_le_bytes());
     }
 }
 
@@ -292,13 +311,13 @@ impl Function for CardFunction {
     }
 
     fn map(&self, bar: usize, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>> {
-        Ok(Box::new(CardBar {
+        Ok(Box::new(ByBytes(CardBar {
             card: Arc::clone(&self.card),
             is_gone: Arc::clone(&self.is_gone),
             bar,
             first,
             bytes,
-        }))
+        })))
     }
 
     fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {

@@ -3,9 +3,8 @@
 
 use std::env;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
@@ -27,12 +26,10 @@ use xdma::nodes::{EventNode, Mapping};
 use xdma::{Card, CardAddr, DmaMemory, Function, Machine, PciAddress};
 
 use crate::card::virtual_card;
-use crate::host::{BASE, Event, Host, event, open_board};
+use crate::host::{Access, BASE, ByBytes, Event, Host, event, open_board};
+use crate::process::{FOLDER, Process, ROLE};
 use crate::{repetitions, seed};
 
-/// Variables that tell a process its role and the folder of sockets and locks.
-const ROLE: &str = "ALCOR_TEST_ROLE";
-const FOLDER: &str = "ALCOR_TEST_FOLDER";
 /// Time limit for the end of all calls after the card has gone.
 const AT_ONCE: Duration = Duration::from_secs(5);
 /// Time limit for a transfer without progress, as with VFIO.
@@ -125,34 +122,15 @@ struct RemoteBar {
     bytes: usize,
 }
 
-impl RemoteBar {
-    fn read<const BYTES: usize>(&self, offset: usize) -> [u8; BYTES] {
-        let mut data = [0xff; BYTES];
-        self.link
-            .read(self.bar, self.first + offset as u64, &mut data);
-        data
-    }
-
-    fn write(&self, offset: usize, data: &[u8]) {
-        self.link.write(self.bar, self.first + offset as u64, data);
-    }
-}
-
-impl Mapping for RemoteBar {
+impl Access for RemoteBar {
     fn bytes(&self) -> usize {
         self.bytes
     }
-    fn read32(&self, offset: usize) -> u32 {
-        u32::from_le_bytes(self.read(offset))
+    fn read(&self, offset: usize, data: &mut [u8]) {
+        self.link.read(self.bar, self.first + offset as u64, data);
     }
-    fn write32(&self, offset: usize, value: u32) {
-        self.write(offset, &value.to_le_bytes());
-    }
-    fn read64(&self, offset: usize) -> u64 {
-        u64::from_le_bytes(self.read(offset))
-    }
-    fn write64(&self, offset: usize, value: u64) {
-        self.write(offset, &value.to_le_bytes());
+    fn write(&self, offset: usize, data: &[u8]) {
+        self.link.write(self.bar, self.first + offset as u64, data);
     }
 }
 
@@ -177,12 +155,12 @@ impl Function for Remote {
     }
 
     fn map(&self, bar: usize, first: u64, bytes: usize) -> io::Result<Box<dyn Mapping>> {
-        Ok(Box::new(RemoteBar {
+        Ok(Box::new(ByBytes(RemoteBar {
             link: Arc::clone(&self.link),
             bar: bar as u32,
             first,
             bytes,
-        }))
+        })))
     }
 
     fn memory(&self, bytes: usize) -> io::Result<Box<dyn DmaMemory>> {
@@ -297,71 +275,33 @@ fn exchange(rank: &mut Rank) -> alcor::Result<(u32, u32, u32)> {
     Ok((put, message[0], sum[0]))
 }
 
-/// Checks that a card works for a new user: transfers, and a run with puts, messages and collectives.
+/// Checks that a card works for a new user: a run with puts, messages and collectives, and transfers. The run goes first, as
+/// it resets the board: commands of the user before may still write to node memory until then.
 fn works(function: Arc<dyn Function>, locks: &Path) {
     let card = Card::driven(&Machine::local(), function, LIMIT).expect("a card");
+    let board = alcor_xdma::XdmaBoard::open(card.clone(), locks).expect("a board");
+    let job = Job::new(board).expect("a job");
+    let results = job.run(2, exchange).expect("a run");
+    assert_eq!(results, [(2, 11, 3), (1, 10, 3)]);
+    drop(job);
     let data: Vec<u8> = (0..BYTES).map(|at| (at * 7 + at / 251) as u8).collect();
     let mut found = vec![0; BYTES];
     let mut to_card = card.h2c(0).expect("a channel");
     to_card.write(CardAddr(0x40), &data).expect("a write");
     let mut from_card = card.c2h(0).expect("a channel");
     from_card.read(CardAddr(0x40), &mut found).expect("a read");
-    assert_eq!(found, data);
-    drop((to_card, from_card));
-    let board = alcor_xdma::XdmaBoard::open(card, locks).expect("a board");
-    let job = Job::new(board).expect("a job");
-    let results = job.run(2, exchange).expect("a run");
-    assert_eq!(results, [(2, 11, 3), (1, 10, 3)]);
+    let differs = found
+        .iter()
+        .zip(&data)
+        .position(|(found, data)| found != data);
+    assert_eq!(differs, None, "the first byte that differs");
 }
 
-/// A process with a role in the test `test` of this program. It is killed when this value is dropped.
-struct Process {
-    child: Child,
-    says: BufReader<ChildStderr>,
-}
-
-impl Process {
-    fn start(test: &str, role: &str, folder: &Path) -> Process {
-        let mut child = Command::new(env::current_exe().expect("this program"))
-            .args(["--exact", test, "--nocapture"])
-            .env(ROLE, role)
-            .env(FOLDER, folder)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("a process");
-        let says = BufReader::new(child.stderr.take().expect("what it says"));
-        Process { child, says }
-    }
-
-    /// Waits until the process says that it is ready.
-    fn is_ready(&mut self) {
-        let mut line = String::new();
-        self.says.read_line(&mut line).expect("a line");
-        if line != "ready\n" {
-            self.says.read_to_string(&mut line).expect("its lines");
-            panic!("not ready: {line}");
-        }
-    }
-
-    /// Kills the process. Returns what it has said.
-    fn kill(mut self) -> String {
-        self.child.kill().expect("it dies");
-        let mut said = String::new();
-        self.says.read_to_string(&mut said).expect("what it said");
-        said
-    }
-
-    fn is_alive(&mut self) -> bool {
-        self.child.try_wait().expect("its state").is_none()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts the server of a card, which is ready.
+fn server(test: &str, folder: &Path) -> Process {
+    let mut server = Process::start(test, "server", folder, &[]);
+    server.expect("ready");
+    server
 }
 
 fn socket_in(folder: &Path) -> PathBuf {
@@ -402,15 +342,14 @@ fn a_client_is_killed_in_the_middle_of_its_accesses() {
     let mut random = ChaCha8Rng::seed_from_u64(seed());
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let mut server = Process::start(this, "server", folder);
-    server.is_ready();
+    let mut server = server(this, folder);
     let rounds = repetitions(4, 100);
     // Rounds that ended in the middle of a transfer, and of exchanges.
     let (mut in_transfer, mut in_exchange) = (0, 0);
     for round in 0..rounds {
         for traffic in ALL {
-            let mut client = Process::start(this, &format!("{traffic:?}"), folder);
-            client.is_ready();
+            let mut client = Process::start(this, &format!("{traffic:?}"), folder, &[]);
+            client.expect("ready");
             thread::sleep(MOMENT.mul_f64(random.random()));
             let said = client.kill();
             let place = format!("round {round}, {traffic:?}: {said}");
@@ -482,8 +421,7 @@ fn a_server_is_killed_in_the_middle_of_a_clients_accesses() {
     let folder = folder.path();
     for _ in 0..repetitions(3, 60) {
         for traffic in ALL {
-            let mut server = Process::start(this, "server", folder);
-            server.is_ready();
+            let server = server(this, folder);
             let remote = Remote::connect(&socket_in(folder));
             let moment = MOMENT.mul_f64(random.random());
             ends_at_once(&remote, traffic, folder, moment, || {
@@ -492,8 +430,7 @@ fn a_server_is_killed_in_the_middle_of_a_clients_accesses() {
         }
     }
     // A new server takes the place of the killed one.
-    let mut server = Process::start(this, "server", folder);
-    server.is_ready();
+    let _server = server(this, folder);
     works(Remote::connect(&socket_in(folder)).enable(), folder);
 }
 
@@ -506,8 +443,7 @@ fn a_card_is_unplugged_in_the_middle_of_accesses_and_plugged_in_again() {
     let mut random = ChaCha8Rng::seed_from_u64(seed());
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let mut server = Process::start(this, "server", folder);
-    server.is_ready();
+    let mut server = server(this, folder);
     for _ in 0..repetitions(3, 60) {
         for traffic in ALL {
             let remote = Remote::connect(&socket_in(folder));
@@ -528,8 +464,7 @@ fn a_card_that_the_system_asks_for_is_let_go() {
     let this = "kills::a_card_that_the_system_asks_for_is_let_go";
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let mut server = Process::start(this, "server", folder);
-    server.is_ready();
+    let _server = server(this, folder);
     for traffic in ALL {
         let remote = Remote::connect(&socket_in(folder));
         ends_at_once(&remote, traffic, folder, MOMENT, || {

@@ -9,6 +9,8 @@ mod fuzz;
 mod host;
 mod kills;
 mod ladder;
+#[path = "../../../standin/tests/served/process.rs"]
+mod process;
 mod socket;
 
 /// The repetitions of a random test: `full` in the full tier.
